@@ -1,0 +1,1 @@
+"""Compiles code, runs it in one namespace and describes what came of it."""

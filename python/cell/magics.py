@@ -1,0 +1,51 @@
+"""Replaces notebook lines (`!shell` and `%magic`) by what they mean here."""
+
+from __future__ import annotations
+
+import re
+
+DISABLED = "print('Assume we have this package, ! is disabled!')"
+_IGNORED = ("matplotlib", "config", "load_ext", "reload_ext", "autoreload")
+_INSTALLERS = ("pip", "conda", "mamba", "uv")
+_MAGIC = re.compile(r"([ \t]*)(!|%%?(?=[A-Za-z]))(.*)", re.DOTALL)
+
+
+def lines_of(code: str) -> list[str]:
+    """Return the lines of `code` as Python counts them."""
+    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def replace(code: str, lineno: int | None, filename: str) -> str | None:
+    """Return `code` without the notebook lines that begin at line `lineno`, or None when there is none.
+
+    Asking the parser for the line keeps text inside of strings safe. The number of lines stays the same.
+    """
+    lines = lines_of(code)
+    index = (lineno or 0) - 1
+    if not 0 <= index < len(lines) or not _MAGIC.match(lines[index]):
+        return None
+    while index < len(lines) and (found := _MAGIC.match(lines[index])):
+        indent, mark, rest = found.groups()
+        last = index
+        while lines[last].endswith("\\") and last + 1 < len(lines):
+            last += 1
+        rest = "\n".join([rest, *lines[index + 1 : last + 1]])
+        new = indent + _meaning(mark, rest, (filename, index + 1, len(indent) + 1, lines[index]))
+        lines[index : last + 1] = (new + "\n" * (last - index - new.count("\n"))).split("\n")
+        index = last + 1
+    return "\n".join(lines)
+
+
+def _meaning(mark: str, rest: str, where: tuple[str, int, int, str]) -> str:
+    """Return the Python text for one notebook line."""
+    if mark == "!":
+        return DISABLED
+    name, _, argument = rest.partition(" ")
+    name = name.strip()
+    if name == "time":
+        return "" if mark == "%%" else argument.strip() or "pass"
+    if mark == "%" and name in _INSTALLERS:
+        return DISABLED
+    if mark == "%" and name in _IGNORED:
+        return "pass"
+    raise SyntaxError(f"magics are not available: {mark}{name[:50]}; write it in plain Python", where)

@@ -1,0 +1,132 @@
+"""Puts the state of the process back to what it was: the part of a session that is not variables."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+
+from cell.streams import ErrorOutput, NoInput, Output, end_of_input
+from cell.values import attempt
+
+_MODULES = ("builtins", "sys", "os", "io", "signal", "threading", "warnings", "linecache", "traceback", "time")
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+_UNCATCHABLE = (signal.SIGKILL, signal.SIGSTOP)
+
+
+class Process:
+    """What a session's process looked like at its start; `reset` makes it look so again."""
+
+    def __init__(self, workspace: str, stdout_fd: int, stderr_fd: int) -> None:
+        self._workspace = workspace
+        self._descriptors = {target: (fd, _file_of(fd)) for target, fd in enumerate((end_of_input(), stdout_fd, stderr_fd))}
+        self._signals = [one for one in signal.valid_signals() if one not in _UNCATCHABLE]
+        self._handlers = {one: signal.getsignal(one) for one in self._signals}
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._wakeup_fd = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(self._wakeup_fd)
+        self._umask = os.umask(0o077)
+        os.umask(self._umask)
+        self._recursion_limit = sys.getrecursionlimit()
+        self._modules = {name: sys.modules[name] for name in _MODULES if name in sys.modules}
+        self._warnings = {name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")}
+        self._stdin = NoInput()
+        self._stdout, self._stderr = Output(1, "<stdout>"), ErrorOutput(2, "<stderr>")
+
+    def begin_output(self) -> None:
+        """Let the first lines of a run show at once."""
+        attempt(self._stdout.begin)
+
+    def flush(self) -> None:
+        """Send off buffered output, also that of a stream the program put in our stream's place."""
+        theirs = (getattr(sys, "stdout", None), getattr(sys, "stderr", None))
+        for stream in (*theirs, self._stdout, self._stderr):
+            attempt(lambda: stream.flush())  # noqa: B023  called at once
+
+    def reset(self) -> None:
+        """Undo the damage that honest code does; each step works for itself."""
+        steps: tuple[Callable[[], None], ...] = (
+            *(self._reset_limits, self._reset_signals, self._reset_hooks, self.flush),
+            *(self._reset_descriptors, self._reset_streams, self._reset_modules, self._reset_directory),
+        )
+        for step in steps:
+            attempt(step)
+
+    def _reset_limits(self) -> None:
+        """Raise a lowered recursion limit, which would hit us; a raised one is the program's wish and stays."""
+        if sys.getrecursionlimit() < self._recursion_limit:
+            sys.setrecursionlimit(self._recursion_limit)
+        os.umask(self._umask)
+
+    def _reset_signals(self) -> None:
+        for timer in _TIMERS:
+            signal.setitimer(timer, 0)
+        for one in self._signals:
+            handler = self._handlers[one]
+            if handler is not None and signal.getsignal(one) is not handler:
+                attempt(lambda: signal.signal(one, handler))  # noqa: B023  called at once
+        attempt(lambda: signal.set_wakeup_fd(self._wakeup_fd))
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def _reset_hooks(self) -> None:
+        sys.settrace(None)
+        sys.setprofile(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
+        sys.displayhook, sys.excepthook = sys.__displayhook__, sys.__excepthook__
+        sys.unraisablehook = sys.__unraisablehook__
+
+    def _reset_descriptors(self) -> None:
+        """Point 0, 1 and 2 to where they pointed, if our private copies still are what they were."""
+        for target, (fd, file) in self._descriptors.items():
+            if _file_of(fd) == file and _file_of(target) != file:
+                os.dup2(fd, target)
+            attempt(lambda: os.set_blocking(target, True))  # noqa: B023  called at once
+
+    def _reset_streams(self) -> None:
+        """Put our streams back, or new ones where the program closed or detached them."""
+        sys.stdin = sys.__stdin__ = self._stdin  # type: ignore[assignment,misc]
+        sys.stdout = sys.stderr = self._stdin  # type: ignore[assignment]  # drops the program's, which may close ours
+        if not _is_usable(self._stdout):
+            self._stdout = Output(1, "<stdout>")
+        if not _is_usable(self._stderr):
+            self._stderr = ErrorOutput(2, "<stderr>")
+        sys.stdout = sys.__stdout__ = self._stdout  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
+        self._stdout.begin()
+        self._stderr.begin()
+
+    def _reset_modules(self) -> None:
+        """Keep the modules alive that Python itself needs at every step."""
+        for name, module in self._modules.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
+        for name, function in self._warnings.items():
+            if not callable(getattr(warnings, name, None)):
+                setattr(warnings, name, function)
+
+    def _reset_directory(self) -> None:
+        """Leave the directory where it is, unless it is gone."""
+        try:
+            os.stat(os.getcwd())
+        except OSError:
+            os.chdir(self._workspace if os.path.isdir(self._workspace) else "/")
+
+
+def _file_of(fd: int) -> tuple[int, int, int] | None:
+    """Tell which file a descriptor refers to, or None when it is closed."""
+    try:
+        found = os.fstat(fd)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_rdev
+
+
+def _is_usable(stream: Output | ErrorOutput) -> bool:
+    try:
+        return not stream.closed and stream.writable()
+    except ValueError:  # detached
+        return False

@@ -1,0 +1,88 @@
+"""Turns any value into bounded, printable text, whatever the value's own methods do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+NAME_LIMIT = 200
+_SEQUENCES = (list, tuple, str, bytes, bytearray)
+_HASHED = (dict, set, frozenset)
+_type_name = type.__dict__["__name__"].__get__
+
+
+def text_of(value: object, limit: int = 20_000, *, as_str: bool = False) -> str:
+    """Return the `repr` (or `str`) of `value` in at most `limit` characters; raises nothing but KeyboardInterrupt."""
+    convert = str if as_str else repr
+    try:
+        kind = type(value)
+        if kind is int and value.bit_length() > 14_000:  # beyond it, decimal digits cost quadratic time or raise
+            return f"<int of {value.bit_length()} bits>"
+        shown, left_out = _head_of(value, kind, limit)
+        text = plain(convert(shown))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a repr may raise anything, SystemExit included
+        return f"<{type_name(value)} object; its {convert.__name__} raised {type_name(error)}>"[:limit]
+    if left_out:
+        return _shorten(text, limit, f"… ({len(value)} {left_out})")  # type: ignore[arg-type]
+    return _shorten(text, limit, f"… ({len(text) - limit} more characters)")
+
+
+def type_name(value: object) -> str:
+    """Return the name of the real type of `value`, past any `__class__` or metaclass trick."""
+    name = _type_name(type(value))
+    return printable(plain(name))[:NAME_LIMIT]
+
+
+def plain(text: str) -> str:
+    """Return an exact `str`; a subclass may have methods of its own."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def printable(text: str) -> str:
+    """Return `text` without lone surrogates, which no UTF-8 channel carries."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def cut(text: str, limit: int) -> str:
+    """Keep head and tail of `text` in at most `limit` characters, with a line that says how much was cut."""
+    if len(text) <= limit:
+        return text
+    room = limit - 60  # the line in the middle
+    head = text[: room // 2]
+    tail = text[len(text) - room // 2 :]
+    return f"{head}\n... {len(text) - len(head) - len(tail)} characters left out ...\n{tail}"
+
+
+def attempt(action: Callable[[], object]) -> None:
+    """Run `action` and drop what it raises, except KeyboardInterrupt."""
+    try:
+        action()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an object of the program may raise anything from any method
+        return
+
+
+def _head_of(value: object, kind: type, limit: int) -> tuple[object, str]:
+    """Return the part of a large built-in container that can show within `limit`, and what its items are called."""
+    if any(kind is known for known in _SEQUENCES) and len(value) > limit:  # type: ignore[arg-type]
+        return value[: limit + 1], "items" if kind in (list, tuple) else "long"  # type: ignore[index]
+    if any(kind is known for known in _HASHED) and len(value) > limit:  # type: ignore[arg-type]
+        items = value.items() if kind is dict else value  # type: ignore[attr-defined]
+        return kind(islice(items, limit + 1)), "items"  # type: ignore[call-overload]
+    return value, ""
+
+
+def _shorten(text: str, limit: int, mark: str) -> str:
+    text = printable(text)
+    if len(text) <= limit:
+        return text
+    return text[: max(0, limit - len(mark))] + mark[:limit]

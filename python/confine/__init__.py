@@ -1,0 +1,1 @@
+"""Walls around untrusted Python: one file for each kernel mechanism."""

@@ -1,0 +1,116 @@
+"""Pid 1 of an enclosure: reaps, signals on command, and dies with everything in it when its lifeline closes."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+
+SWEEP_SECONDS = 2.0
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
+
+
+class Init:
+    """The one trusted process inside the walls; obeys its lifeline, hears nothing from the session."""
+
+    def __init__(self, lifeline: socket.socket, pid_max: int) -> None:
+        self._lifeline = lifeline
+        self._pid_max = pid_max
+        self._highest = 1
+        self._worker = 0
+
+    def serve(self) -> None:
+        """Reap and obey until the lifeline closes; never returns."""
+        for number in IGNORED:  # a handler of Python's own would let the session end its init
+            signal.signal(number, signal.SIG_IGN)
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        os.set_blocking(wake_read, False)
+        signal.set_wakeup_fd(wake_write)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        poll = select.poll()
+        poll.register(self._lifeline, select.POLLIN)
+        poll.register(wake_read, select.POLLIN)
+        while True:
+            self._reap()
+            for fd, _ in poll.poll():
+                if fd == wake_read:
+                    os.read(wake_read, 4096)
+                else:
+                    self._obey()
+
+    def _obey(self) -> None:
+        message = self._lifeline.recv(65536)
+        if not message:
+            os._exit(0)  # the kernel ends every other process of this pid namespace
+        command = json.loads(message)
+        operation = command["op"]
+        if operation == "interrupt":
+            problem = self._signal(command["pid"], signal.SIGINT)
+        elif operation == "sweep":
+            problem = self._sweep(set(command["keep"]))
+        elif operation == "wake":
+            self._worker = command["pid"]
+            problem = self._signal(command["pid"], signal.SIGUSR1)
+        else:
+            problem = f"unknown operation {operation}"
+        self._tell({"request": command["request"], "problem": problem})
+
+    def _signal(self, pid: int, number: int) -> str | None:
+        if pid <= 1:
+            return f"{pid} is not a process of the session"
+        try:
+            os.kill(pid, number)
+        except OSError as error:
+            return f"process {pid}: {error.strerror}"
+        return None
+
+    def _sweep(self, keep: set[int]) -> str | None:
+        """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill."""
+        deadline = time.monotonic() + SWEEP_SECONDS
+        candidates: list[int] = list(range(2, self._newest_pid() + 1))
+        while True:
+            left = [pid for pid in candidates if pid not in keep and self._signal(pid, signal.SIGKILL) is None]
+            self._reap()
+            if not left:
+                return None
+            if time.monotonic() > deadline:
+                return f"{len(left)} processes could not be ended"
+            time.sleep(0.0005)
+            newest = self._newest_pid()
+            candidates = left + list(range(candidates[-1] + 1, newest + 1)) if newest > candidates[-1] else left
+
+    def _newest_pid(self) -> int:
+        """The highest pid in use here: numbers are handed out upwards, so a child of ours gets the next one."""
+        try:
+            child = os.fork()
+        except OSError:  # a fork bomb holds every slot
+            return self._pid_max
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        if child < self._highest:  # the numbers wrapped around
+            return self._pid_max
+        self._highest = child
+        return child
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._worker:
+                self._worker = 0
+                self._tell({"exited": pid, "status": status})
+
+    def _tell(self, message: dict[str, object]) -> None:
+        try:
+            self._lifeline.send(json.dumps(message).encode())
+        except OSError:
+            os._exit(0)

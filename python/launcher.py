@@ -1,0 +1,210 @@
+"""Builds enclosures: namespaces, an own root and a trusted pid 1 for each session to come.
+
+Forked from the zygote before any large import, so that what it forks is small and quick.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import traceback
+from dataclasses import dataclass
+
+from confine import cgroup, identity, kernel, limits, root, seccomp
+from init import Init
+
+NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
+INSIDE_ID = 1000
+SHM_BYTES = 64 << 20
+INODES = 65536
+STAGING = "/.staging"
+DEVICES = ("null", "zero", "full", "random", "urandom")
+# A shared mapping of /dev/zero is memory that only a control group counts.
+DEVICES_WITHOUT_CGROUP = ("null", "full", "random", "urandom")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What every enclosure of this zygote has in common."""
+
+    read_only: tuple[str, ...]
+    binds: tuple[root.Bind, ...]
+    symlinks: tuple[tuple[str, str], ...]
+    sessions: str
+    proc: str
+    privileged: bool
+    cgroups: cgroup.Cgroups
+    tmp_bytes: int
+
+
+def serve(channel: socket.socket, site: Site) -> None:
+    """Build what the zygote asks for, one after the other, until it is gone; never returns."""
+    while True:
+        message = channel.recv(1 << 20)
+        if not message:
+            os._exit(0)
+        request = json.loads(message)
+        try:
+            answer, fds = _build(request, site)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong is told to whoever asked
+            answer, fds = {"error": f"{type(error).__name__}: {error}"}, []
+        answer["id"] = request["id"]
+        socket.send_fds(channel, [json.dumps(answer).encode()], fds)
+        for fd in fds:
+            os.close(fd)
+
+
+def _build(request: dict, site: Site) -> tuple[dict, list[int]]:
+    """One enclosure; its lifeline and its namespaces as descriptors."""
+    _make_directories(request, site)
+    group = _make_group(request, site)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        pid = _fork_init(request, site, group, theirs)
+        theirs.close()
+        _expect(ours, "built")
+        # Only while pid 1 is dumpable may its namespaces be opened.
+        namespaces = [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in NAMESPACES]
+        try:
+            ours.send(b"go")
+            _expect(ours, "ready")
+        except BaseException:
+            for fd in namespaces:
+                os.close(fd)
+            raise
+        answer = {"init": pid, "workspace": request["workspace"], "uid": request["uid"], "group": group and group.directories}
+        return answer, [ours.detach(), *namespaces]
+
+
+def _expect(lifeline: socket.socket, word: str) -> None:
+    message = lifeline.recv(65536).decode("utf-8", "replace")
+    if message != word:
+        raise RuntimeError(message or f"pid 1 ended before it was {word}")
+
+
+def _make_directories(request: dict, site: Site) -> None:
+    """The session's place on disk, owned by the session."""
+    home = f"{site.sessions}/{request['workspace']}"
+    for path in (home, f"{home}/workspace", f"{home}/rollback"):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            continue
+        if site.privileged:
+            os.chown(path, request["uid"], request["uid"])
+
+
+def _make_group(request: dict, site: Site) -> cgroup.Group | None:
+    if site.cgroups.kind == "none":
+        return None
+    return site.cgroups.create(f"vivarium-{request['id']}", memory_bytes=None, processes=None)
+
+
+def _fork_init(request: dict, site: Site, group: cgroup.Group | None, lifeline: socket.socket) -> int:
+    """Fork a helper that enters the new namespaces and forks pid 1 there; the pid of pid 1, or 0: the lifeline says why."""
+    read_end, write_end = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            kernel.close_fds_except([write_end, lifeline.fileno()])  # else pid 1 would hold its own lifeline open
+            _enter_namespaces(request, site, group)
+            child = os.fork()
+            if child:
+                os.write(write_end, str(child).encode())
+                os._exit(0)
+            os.close(write_end)
+            _become_init(request, site, lifeline)
+        except BaseException as error:  # noqa: BLE001
+            _report(lifeline, error)
+        os._exit(1)
+    os.close(write_end)
+    answer = os.read(read_end, 32)
+    os.close(read_end)
+    os.waitpid(helper, 0)
+    return int(answer or 0)
+
+
+def _report(lifeline: socket.socket, error: BaseException) -> None:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    try:
+        lifeline.send(f"{type(error).__name__}: {error} ({os.path.basename(last.filename)}:{last.lineno})".encode())
+    except OSError:
+        os._exit(1)  # nobody is listening any more
+
+
+def _enter_namespaces(request: dict, site: Site, group: cgroup.Group | None) -> None:
+    os.setsid()
+    uid, gid = os.getuid(), os.getgid()
+    if group is not None:
+        group.attach(os.getpid())
+    if site.privileged:
+        _stage_mounts(request)
+        uid = gid = request["uid"]
+        identity.become(uid, gid)
+        kernel.set_dumpable(True)  # else /proc/self/uid_map belongs to root
+    network = 0 if request["network"] else kernel.NEWNET
+    kernel.unshare(
+        kernel.NEWUSER | kernel.NEWPID | kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP | network
+    )
+    identity.map_ids(INSIDE_ID, uid, gid)
+
+
+def _stage_mounts(request: dict) -> None:
+    """Bring asked-for mounts to a place that the session's own uid can reach: it cannot walk through private homes."""
+    if not request["mounts"]:
+        return
+    kernel.unshare(kernel.NEWNS)
+    kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("tmpfs", STAGING, "tmpfs", 0, "mode=755,size=64k")
+    for index, mount in enumerate(request["mounts"]):
+        place = f"{STAGING}/{index}"
+        if os.path.isdir(mount["source"]):
+            os.mkdir(place)
+        else:
+            os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
+        kernel.mount(mount["source"], place, None, kernel.MS_BIND | kernel.MS_REC)
+        mount["source"] = place
+
+
+def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
+    home = f"{site.sessions}/{request['workspace']}"
+    root.build(
+        root.Root(
+            read_only=site.read_only,
+            binds=(
+                *site.binds,
+                root.Bind(f"{home}/workspace", "/workspace", writable=True),
+                root.Bind(f"{home}/rollback", "/.rollback", writable=True),
+                *(root.Bind(mount["source"], mount["target"], mount["writable"]) for mount in request["mounts"]),
+            ),
+            tmpfs=(("/tmp", site.tmp_bytes, INODES),),
+            symlinks=(("/mnt/data", "/workspace"), *site.symlinks),
+            proc=site.proc,
+            network=request["network"],
+            shm_bytes=SHM_BYTES,
+            devices=DEVICES if site.cgroups.kind != "none" else DEVICES_WITHOUT_CGROUP,
+        )
+    )
+    kernel.set_hostname(b"vivarium")
+    if not request["network"]:
+        kernel.loopback_up()
+    lifeline.send(b"built")
+    lifeline.recv(16)
+    pid_max = _pid_max()
+    kernel.set_dumpable(False)
+    identity.drop_capabilities()
+    kernel.no_new_privileges()
+    limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
+    seccomp.install(seccomp.assemble(shared_memory=False, families=()))
+    lifeline.send(b"ready")
+    os.chdir("/")
+    Init(lifeline, pid_max).serve()
+
+
+def _pid_max() -> int:
+    try:
+        with open("/proc/sys/kernel/pid_max") as file:
+            return int(file.read())
+    except OSError:  # an enclosure without /proc
+        return 1 << 22

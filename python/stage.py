@@ -1,0 +1,219 @@
+"""Stage 0: where the zygote itself lives, and what every session of it has in common."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+
+from confine import cgroup, identity, kernel, probe, root
+from join import INSIDE_ID, PRIVATE_FDS, Admission
+from launcher import STAGING, Site
+
+HOST = "/.host"
+SESSIONS = "/.sessions"
+RUN = "/.run"
+CACHE = "/.cache"
+GROUPS = "/.groups"
+# pid 1, the worker itself, its twin and the twin of the run before.
+OWN_PROCESSES = 4
+# Above what distributions, containers and directory services hand out.
+FIRST_UID = 1_900_000_000
+UIDS_EACH = 100_000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The ground that enclosures are built on."""
+
+    level: str
+    instance: str
+    privileged: bool
+    first_uid: int
+    proc: str
+    host: str
+    sessions: str
+    socket: str
+    cache: str
+    cgroups: cgroup.Cgroups
+    read_only: tuple[str, ...]
+    environment: dict[str, str]
+    ahead: int
+    tmp_bytes: int
+    twin_delay_s: float
+    # As the host sees them, to clean up after a zygote that could not.
+    host_groups: tuple[str, ...]
+
+    def site(self) -> Site:
+        """What the launcher needs to know."""
+        return Site(
+            read_only=self.read_only,
+            binds=(root.Bind(self.cache, CACHE),),
+            symlinks=_font_cache_links(self.cache),
+            sessions=self.sessions,
+            proc=self.proc,
+            privileged=self.privileged,
+            cgroups=self.cgroups,
+            tmp_bytes=self.tmp_bytes,
+        )
+
+    def admission(self, command: dict, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> Admission:
+        """What a worker needs to know."""
+        wanted = command["limits"]
+        walled = self.level == "namespaces"
+        workspace = "/workspace" if walled else f"{home}/workspace"
+        return Admission(
+            session=command["session"],
+            token=command["token"],
+            socket=self.socket,
+            level=self.level,
+            privileged=self.privileged,
+            uid=uid,
+            workspace=workspace,
+            rollback="/.rollback" if walled else f"{home}/rollback",
+            network=command["network"],
+            shared_memory=has_group,
+            memory_bytes=wanted["memoryBytes"],
+            data_bytes=_status_bytes("VmData") + wanted["memoryBytes"],
+            processes=wanted["processes"] + OWN_PROCESSES,
+            open_files=wanted["openFiles"] + PRIVATE_FDS,
+            file_bytes=wanted["fileBytes"],
+            environment={**self.environment, **self._places(workspace), **command["environment"]},
+            read_only=self.read_only,
+            mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
+            rollback_bytes=wanted["rollbackBytes"],
+            twins=command["twins"],
+            twin_delay_s=self.twin_delay_s,
+            namespaces=namespaces,
+        )
+
+    def _places(self, workspace: str) -> dict[str, str]:
+        temporary = "/tmp" if self.level == "namespaces" else f"{workspace}/.tmp"
+        return {"HOME": temporary, "TMPDIR": temporary, "MPLCONFIGDIR": f"{temporary}/.matplotlib"}
+
+
+def session_environment() -> dict[str, str]:
+    """The variables of every session; nothing of the host's own."""
+    return {
+        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "agg",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # One thread each: a zygote must have a single thread, and sessions share the machine's cores.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "NUMEXPR_NUM_THREADS": "1",
+    }
+
+
+def enter(config: dict, control: int) -> Stage:
+    """Build stage 0 for the asked level and go there; raises OSError where this machine refuses."""
+    cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
+    privileged, first_uid = _session_uids()
+    common = {
+        "level": config["level"],
+        "instance": config["instance"],
+        "privileged": privileged,
+        "first_uid": first_uid,
+        "read_only": (*root.system_paths(), *_python_paths()),
+        "environment": session_environment(),
+        "ahead": config["ahead"],
+        "tmp_bytes": config["tmpBytes"],
+        "twin_delay_s": config["twinDelayMs"] / 1000,
+        "host_groups": cgroups.directories,
+    }
+    if config["level"] != "namespaces":
+        kernel.become_subreaper()
+        return Stage(
+            **common, proc="outer", host="", sessions=config["sessions"],
+            socket=config["socket"], cache=config["cache"], cgroups=cgroups,
+        )
+    proc = "masked" if probe.check("proc")["ok"] else "none"
+    _unshare(privileged, own_pids=proc == "masked", control=control)
+    _build_ground(config, common["read_only"], cgroups, proc)
+    rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
+    return Stage(
+        **common, proc=proc, host=HOST, sessions=SESSIONS,
+        socket=f"{RUN}/{os.path.basename(config['socket'])}", cache=CACHE, cgroups=rebased,
+    )
+
+
+def _unshare(privileged: bool, own_pids: bool, control: int) -> None:
+    """New namespaces for the zygote; with pids of its own it dies with all it ever forked."""
+    uid, gid = os.getuid(), os.getgid()
+    flags = kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS
+    flags |= 0 if privileged else kernel.NEWUSER
+    flags |= kernel.NEWPID if own_pids else 0
+    kernel.unshare(flags)
+    if not privileged:
+        identity.map_ids(INSIDE_ID, uid, gid)
+    if own_pids:
+        child = os.fork()
+        if child:
+            _wait_outside(child, control)
+    kernel.become_subreaper()
+
+
+def _wait_outside(child: int, control: int) -> None:
+    """The process that the host spawned: it only lends its pid to the zygote, and ends as the zygote ends."""
+    os.close(control)
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+
+
+def _build_ground(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgroups, proc: str) -> None:
+    root.build(
+        root.Root(
+            read_only=read_only,
+            binds=(
+                # Mounts that sessions ask for come from here; no enclosure ever sees it.
+                root.Bind("/", HOST, writable=True),
+                root.Bind(config["sessions"], SESSIONS, writable=True),
+                root.Bind(os.path.dirname(config["socket"]), RUN, writable=True),
+                root.Bind(config["cache"], CACHE, writable=True),
+                *(root.Bind(path, f"{GROUPS}/{i}", writable=True) for i, path in enumerate(cgroups.directories)),
+            ),
+            tmpfs=(("/tmp", 16 << 20, 1024), (STAGING, 64 << 10, 64)),
+            proc="plain" if proc == "masked" else "outer",
+            network=True,
+        )
+    )
+
+
+def _session_uids() -> tuple[bool, int]:
+    """Whether sessions get user ids of their own, and the first of them; only root can give them."""
+    if os.geteuid() != 0 or not probe.check("sessionUids")["ok"]:
+        return False, os.getuid()
+    # Zygotes that run side by side use ranges of their own.
+    return True, FIRST_UID + os.getpid() % 1000 * UIDS_EACH
+
+
+def _python_paths() -> tuple[str, ...]:
+    """Where this Python and its libraries live, unless that is part of the system anyway."""
+    system = root.system_paths()
+    paths: list[str] = []
+    for path in (sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable))):
+        covered = (*system, *paths)
+        if not any(path == known or path.startswith(f"{known}/") for known in covered):
+            paths.append(path)
+    return tuple(paths)
+
+
+def _font_cache_links(cache: str) -> tuple[tuple[str, str], ...]:
+    """matplotlib scans all fonts unless it finds its list in a directory that it may write."""
+    try:
+        names = os.listdir(f"{cache}/matplotlib")
+    except FileNotFoundError:
+        return ()
+    return tuple((f"/tmp/.matplotlib/{name}", f"{CACHE}/matplotlib/{name}") for name in names if name.endswith(".json"))
+
+
+def _status_bytes(key: str) -> int:
+    """A size from /proc/self/status."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith(f"{key}:"):
+                return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {key}")

@@ -1,0 +1,139 @@
+"""The process that runs a session's code, and the dormant twins that take over when it is lost.
+
+It shares its interpreter with untrusted code: whatever it says is the session's own word. It is written to
+survive accidents, not malice; facts such as exit, timeout and memory are decided outside.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+import wire
+from cell import source, trace, values
+from cell.runner import Runner
+from cell.variables import Ledger, inspect_variables
+from join import Admission
+from twins import Twins
+
+EXIT_BROKEN = 70
+
+
+def main(control: int, admission: Admission) -> None:
+    """Serve requests until the host closes the channel; never returns."""
+    try:
+        Worker(control, admission).serve()
+    except wire.Closed:
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - a worker that cannot report any more must be seen to end
+        os._exit(EXIT_BROKEN)
+
+
+class Worker:
+    """One namespace and the requests that it is asked to run."""
+
+    def __init__(self, control: int, admission: Admission) -> None:
+        self._control = control
+        self._stdout, self._stderr = control + 1, control + 2
+        os.dup2(1, self._stdout, inheritable=False)
+        os.dup2(2, self._stderr, inheritable=False)
+        self._armed = False
+        signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
+        self._runner = Runner(admission.workspace, self._stdout, self._stderr)
+        self._ledger = Ledger()
+        self._ledger.changes(self._runner.namespace)
+        self._flags = 0
+        self._twins = Twins(admission)
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+        self._runner.install_guards()
+
+    def serve(self) -> None:
+        """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
+        self._send({"type": "ready", "pid": os.getpid()})
+        while True:
+            if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
+                self._make_twin()
+                continue
+            request, _ = wire.receive(self._control)
+            kind = request["type"]
+            if kind == "run":
+                self._run(request)
+            elif kind == "inspect":
+                self._send({"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)})
+            elif kind == "resume":
+                self._send({"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])})
+                self._write_mark(request["mark"])
+
+    def _run(self, request: dict) -> None:
+        if self._twins.is_due and self._make_twin():
+            return  # we are that twin, woken because this very run was lost
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False}
+        try:
+            self._armed = True
+            self._execute(request)
+        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are results too
+            self._armed = False
+            done["memory"] = isinstance(error, MemoryError)
+            done["error"] = None if _is_clean_exit(error) else trace.describe(error)
+            del error
+        self._armed = False
+        self._runner.reset_process()
+        done["variables"] = self._ledger.changes(self._runner.namespace)
+        done["changed"] = self._twins.is_due
+        done["unprotected"] = self._twins.problem
+        self._write_mark(request["mark"])
+        self._send(done)
+
+    def _execute(self, request: dict) -> None:
+        prepared = source.prepare(
+            request["code"], filename=request["filename"], echo=request["echo"], flags=self._flags
+        )
+        self._flags = prepared.flags
+        if not prepared.looks_only:
+            self._twins.begin_change()
+        try:
+            self._runner.run(prepared, self._echo_printed if request["echo"] == "all" else self._echo(request["id"]))
+        finally:
+            self._runner.flush()
+
+    def _echo_printed(self, value: object) -> None:
+        print(value)
+
+    def _echo(self, run: str):  # noqa: ANN202
+        def tell(value: object) -> None:
+            self._send({"type": "result", "id": run, "data": {"text/plain": values.text_of(value)}})
+
+        return tell
+
+    def _on_interrupt(self, *_: object) -> None:
+        if self._armed:
+            raise KeyboardInterrupt
+
+    def _make_twin(self) -> bool:
+        """Fork a dormant copy of this moment; True in the copy, once it was woken to take over."""
+        token = os.urandom(16)
+        made = self._twins.make()
+        if made is None:
+            return False
+        if made == 0:
+            wire.skip_past(self._control, token)
+            wire.write_all(self._control, token)
+            return True
+        self._send({"type": "twin", "pid": made, "token": token.hex()})
+        return False
+
+    def _write_mark(self, mark: str) -> None:
+        """In-band end of a run's output: what comes before it belongs to the run."""
+        for fd in (self._stdout, self._stderr):
+            wire.write_all(fd, bytes.fromhex(mark))
+
+    def _send(self, frame: dict[str, object]) -> None:
+        wire.send(self._control, frame)
+
+
+def _is_clean_exit(error: BaseException) -> bool:
+    """`exit()` and `sys.exit(0)` end a program well."""
+    return type(error) is SystemExit and error.code in (None, 0)

@@ -1,0 +1,76 @@
+"""The warm template process: every session is forked from it.
+
+Its configuration comes over descriptor 3, never by arguments. It never sees what a session computes:
+its heap is inherited by every later session.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+CONTROL = 3
+PR_SET_NAME = 15
+
+
+def main() -> None:
+    """Serve sessions; in a forked child, become the worker of one."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    born = _serve()
+    if born is None:
+        return
+    # Only a confined child gets here, with the zygote's stack unwound: it forgets what the zygote knew.
+    import worker
+
+    for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
+        del globals()[name]
+    worker.main(born.control, born.admission)
+
+
+def _serve() -> object | None:
+    import preload
+    import stage
+    import warden
+    import watch
+    import wire
+    import worker  # noqa: F401 - imported before the walls hide our own files
+    from confine import kernel, landlock, limits
+
+    os.set_inheritable(CONTROL, False)
+    config, _ = wire.receive(CONTROL)
+    limits.raise_open_files()
+    kernel.syscall("prctl", PR_SET_NAME, watch.FORKED_NAME.encode())  # a forked process keeps the name, an executed program does not
+    os.environ.clear()
+    os.environ.update(stage.session_environment())
+    try:
+        ground = stage.enter(config, CONTROL)
+    except OSError as error:
+        wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
+        return None
+    site = ground.site()
+    if ground.level == "namespaces":
+        first = [warden.spawn_launcher(site)]
+        start = lambda: first.pop() if first else warden.spawn_launcher(site)  # noqa: E731
+    else:
+        start = None
+    os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
+    failures = preload.preload(config["preload"])
+    facts = {
+        "event": "ready",
+        "level": ground.level,
+        "python": sys.version.split()[0],
+        "ownUids": ground.privileged,
+        "proc": ground.proc,
+        "cgroup": ground.cgroups.kind,
+        "cgroupReason": ground.cgroups.reason,
+        "groupDirectories": ground.host_groups,
+        "landlock": landlock.abi(),
+        "threads": preload.thread_count(),
+        "preloadFailures": failures,
+    }
+    wire.send(CONTROL, facts)
+    return warden.Warden(CONTROL, ground, start).serve()
+
+
+if __name__ == "__main__":
+    main()

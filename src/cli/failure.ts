@@ -1,0 +1,76 @@
+/** What went wrong, as people at a terminal and the programs that started us are told. */
+import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
+import type { Outcome } from '../execution/outcome.ts';
+import type { Context } from './context.ts';
+
+/** A fault of ours that nobody foresaw, as sysexits.h has it. */
+const UNFORESEEN = 70;
+
+/** Prints an error and what to do about it; resolves to the exit code. Whoever was told to stop needs no explanation. */
+export async function reportError(error: unknown, { stderr, lifetime }: Context): Promise<number> {
+  if (lifetime.signal.aborted) return lifetime.exitCode;
+  const title = stderr.style('red', 'error:');
+  if (!(error instanceof VivariumError)) {
+    await stderr.line(`${title} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    await stderr.line('hint: this is a fault in vivarium; please report it with the lines above');
+    return UNFORESEEN;
+  }
+  await stderr.line(`${title} ${error.message}`);
+  await stderr.line(`hint: ${HINTS[error.code]}`);
+  return ERROR_CODES[error.code].exitCode;
+}
+
+const ASK_DOCTOR = '`vivarium doctor` shows what this machine has and lacks';
+const ASK_HELP = 'add --help to see what can be used';
+const TRY_AGAIN = 'start again; the session and its variables are gone';
+
+const HINTS: Readonly<Record<ErrorCode, string>> = {
+  CONFIG_INVALID: ASK_HELP,
+  USAGE: ASK_HELP,
+  PYTHON_NOT_FOUND: 'run `vivarium setup`, or name an interpreter with --python',
+  PYTHON_UNSUPPORTED: 'run `vivarium setup`, or name another interpreter with --python',
+  SETUP_FAILED: ASK_DOCTOR,
+  SANDBOX_UNAVAILABLE: `${ASK_DOCTOR}; --isolation landlock is weaker and may work`,
+  ENGINE_FAILED: ASK_DOCTOR,
+  ENGINE_CLOSED: TRY_AGAIN,
+  SESSION_NOT_FOUND: TRY_AGAIN,
+  SESSION_CLOSED: TRY_AGAIN,
+  SESSION_LIMIT: 'close other sessions first',
+  SESSION_BUSY: 'wait for the run before to end',
+  QUEUE_FULL: 'wait for the runs before to end',
+  NOTHING_TO_ROLL_BACK: 'run something first',
+};
+
+/** The exit code that tells a shell how the program ended. */
+export function exitCodeOf(outcome: Outcome): number {
+  switch (outcome.status) {
+    case 'succeeded':
+      return 0;
+    case 'raised':
+      return 1;
+    case 'timed-out':
+      return 124; // as timeout(1)
+    case 'cancelled':
+      return 130;
+    case 'out-of-memory':
+    case 'crashed':
+      return 137; // as after SIGKILL
+  }
+}
+
+/** How the run ended, where neither its output nor its traceback says so. */
+export function describeEnd(outcome: Outcome): string | undefined {
+  switch (outcome.status) {
+    case 'succeeded':
+    case 'raised':
+      return undefined;
+    case 'timed-out':
+      return `timed out: ${outcome.limitMs} ms of ${outcome.limit === 'cpu' ? 'processor ' : ''}time are the limit`;
+    case 'cancelled':
+      return 'interrupted';
+    case 'out-of-memory':
+      return `out of memory: ${outcome.limitMb} MB are the limit`;
+    case 'crashed':
+      return `crashed: ${outcome.reason}`;
+  }
+}

@@ -1,0 +1,30 @@
+/** Entry of the command line: reads the surroundings, runs one command, exits. Loads little before it knows what to do. */
+import { enableCompileCache } from 'node:module';
+import path from 'node:path';
+import { Lifetime } from './lifetime.ts';
+import { Output } from './output.ts';
+
+const { XDG_CACHE_HOME, HOME } = process.env;
+const cacheHome = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'));
+// Node's own choice would be a directory that every user of the machine can write to.
+if (cacheHome) enableCompileCache(path.join(cacheHome, 'vivarium', 'node'));
+
+const lifetime = new Lifetime();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (!lifetime.receive(signal)) process.exit(lifetime.exitCode);
+  });
+}
+const stdout = new Output(process.stdout, () => lifetime.receive('SIGPIPE'));
+const stderr = new Output(process.stderr, () => {});
+
+const { runProgram } = await import('./program.ts');
+const exitCode = await runProgram(process.argv.slice(2), {
+  environment: process.env,
+  stdin: process.stdin,
+  stdout,
+  stderr,
+  lifetime,
+});
+await Promise.all([stdout.flush(), stderr.flush()]);
+process.exit(exitCode); // a terminal or a pipe on stdin would keep the process waiting for more

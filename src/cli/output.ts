@@ -1,0 +1,49 @@
+/** Standard output or error: waits for slow readers, and is silent once the reader has gone. */
+import { once } from 'node:events';
+import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+
+type Style = Parameters<typeof styleText>[0];
+
+export class Output {
+  readonly #stream: WriteStream;
+  #isGone = false;
+
+  constructor(stream: WriteStream, onGone: () => void) {
+    this.#stream = stream;
+    stream.on('error', () => {
+      this.#isGone = true;
+      onGone();
+    });
+  }
+
+  get stream(): WriteStream {
+    return this.#stream;
+  }
+
+  get isTerminal(): boolean {
+    return this.#stream.isTTY;
+  }
+
+  /** Resolves when more may be written. */
+  async write(text: string): Promise<void> {
+    if (this.#isGone || this.#stream.write(text)) return;
+    // An error, which the listener above has seen, ends the wait too.
+    await once(this.#stream, 'drain').catch(() => undefined);
+  }
+
+  line(text: string): Promise<void> {
+    return this.write(`${text}\n`);
+  }
+
+  /** Colours on a terminal, plain text anywhere else. */
+  style(style: Style, text: string): string {
+    return this.isTerminal ? styleText(style, text, { stream: this.#stream }) : text;
+  }
+
+  /** Resolves when all was handed to the reader. */
+  async flush(): Promise<void> {
+    if (this.#isGone || this.#stream.writableLength === 0) return;
+    await new Promise<void>((resolve) => this.#stream.write('', () => resolve()));
+  }
+}

@@ -1,0 +1,146 @@
+/** The commands, their options and their help. What a command does is loaded when it is asked for. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { Context } from './context.ts';
+import { reportError } from './failure.ts';
+
+/** Runs one command line and resolves to its exit code. */
+export async function runProgram(args: readonly string[], context: Context): Promise<number> {
+  let exitCode = 0;
+  const program = describeProgram(context, (code) => (exitCode = code));
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    exitCode = error instanceof CommanderError ? exitCodeOf(error) : await reportError(error, context);
+  }
+  return context.lifetime.signal.aborted ? context.lifetime.exitCode : exitCode;
+}
+
+/** Commander has printed its message already. */
+function exitCodeOf(error: CommanderError): number {
+  return error.exitCode === 0 ? 0 : 2;
+}
+
+function describeProgram(context: Context, end: (exitCode: number) => void): Command {
+  const program = new Command('vivarium')
+    .description('Runs Python in confined sessions: warm, stateful, and safe from its own crashes.')
+    .version(readVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .option('--data-dir <path>', 'where environments, caches and workspaces are kept (default: $VIVARIUM_HOME, else XDG)')
+    .exitOverride()
+    .showHelpAfterError('hint: add --help to see what can be used')
+    .addHelpText('after', PROGRAM_HELP);
+  const add = (name: string): Command =>
+    program.command(name).exitOverride().helpOption('-h, --help', 'print this help').allowExcessArguments(false);
+
+  addSessionOptions(add('run').argument('[file]', 'the program, or - to read it from standard input'))
+    .description('Run a Python program in a fresh session; its output comes through as it is printed.')
+    .option('-c, --code <code>', 'the program itself, instead of a file')
+    .addOption(
+      new Option('--echo <mode>', 'which top-level expressions to show').choices(['all', 'last', 'none']).default('none'),
+    )
+    .option('--json', 'print the whole result as one JSON document, and nothing else')
+    .addHelpText('after', RUN_HELP)
+    .action(async (file: string | undefined, _: unknown, command: Command) => {
+      const { run } = await import('./commands/run.ts');
+      end(await run(file, command.optsWithGlobals(), context));
+    });
+
+  addSessionOptions(add('repl'))
+    .description('Talk to one session. Ctrl-C interrupts and keeps the variables, Ctrl-D leaves.')
+    .addOption(
+      new Option('--echo <mode>', 'which top-level expressions to show').choices(['all', 'last', 'none']).default('last'),
+    )
+    .addHelpText('after', REPL_HELP)
+    .action(async (_: unknown, command: Command) => {
+      const { repl } = await import('./commands/repl.ts');
+      end(await repl(command.optsWithGlobals(), context));
+    });
+
+  addMachineOptions(add('doctor'))
+    .description('Say what this machine has and lacks: Python, libraries, each wall and each limit.')
+    .option('--json', 'print the findings as one JSON document')
+    .addHelpText('after', '\nExit code: 0 when sessions can be opened, 3 when not.')
+    .action(async (_: unknown, command: Command) => {
+      const { doctor } = await import('./commands/doctor.ts');
+      end(await doctor(readVersion(), command.optsWithGlobals(), context));
+    });
+
+  add('setup')
+    .description('Make the Python environment that sessions run on. Says nothing when there is nothing to do.')
+    .option('--python <path>', 'use this interpreter as it is, instead of building an environment')
+    .addHelpText('after', SETUP_HELP)
+    .action(async (_: unknown, command: Command) => {
+      const { setup } = await import('./commands/setup.ts');
+      end(await setup(command.optsWithGlobals(), context));
+    });
+  return program;
+}
+
+/** What decides how sessions are made at all. */
+function addMachineOptions(command: Command): Command {
+  return command
+    .option('--python <path>', 'interpreter to use instead of the environment of `vivarium setup`')
+    .addOption(
+      new Option('--isolation <level>', 'walls around sessions; landlock is weaker, none is none').choices([
+        'namespaces',
+        'landlock',
+        'none',
+      ]),
+    );
+}
+
+function addSessionOptions(command: Command): Command {
+  return addMachineOptions(command)
+    .option('--timeout-ms <ms>', 'longest one run may take (default: 60000)', parseCount)
+    .option('--memory-mb <mb>', 'memory of the session (default: 1024)', parseCount)
+    .option('--mount <source:target[:rw]>', 'show a host path in the session, read-only without :rw; repeatable', append, [])
+    .option('--allow-network', 'let the session use the network of this machine');
+}
+
+function parseCount(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+function append(text: string, texts: readonly string[]): string[] {
+  return [...texts, text];
+}
+
+/** Lies beside `src` as well as beside `dist`: the same depth from both. */
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return String((manifest as { version?: unknown }).version);
+}
+
+const PROGRAM_HELP = `
+Examples:
+  $ vivarium run analysis.py
+  $ vivarium run -c "print(6 * 7)"
+  $ vivarium repl
+  $ vivarium doctor
+
+Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options win over them.`;
+
+const RUN_HELP = `
+Examples:
+  $ vivarium run analysis.py --mount ./data:/data
+  $ echo "print('hello')" | vivarium run -
+  $ vivarium run -c "import math; math.pi" --echo last
+  $ vivarium run job.py --timeout-ms 5000 --memory-mb 256 --json
+
+Exit code: 0 succeeded, 1 raised, 124 timed out, 137 out of memory or crashed, 130 interrupted,
+           2 bad use, 3 no session can be opened here (see vivarium doctor).`;
+
+const REPL_HELP = `
+At the prompt: %vars  %rollback  %reset  %help
+
+Examples:
+  $ vivarium repl
+  $ vivarium repl --mount ./data:/data:rw --timeout-ms 600000
+  $ vivarium repl < cells.py`;
+
+const SETUP_HELP = `
+Examples:
+  $ vivarium setup
+  $ vivarium setup --python /usr/bin/python3.12`;

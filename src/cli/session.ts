@@ -1,0 +1,61 @@
+/** Opens the one session that a command works with, and shows what happens in it. */
+import { randomUUID } from 'node:crypto';
+import { parseConfig, type Config } from '../config.ts';
+import type { EngineSession } from '../engine/engine.ts';
+import { startLocalEngine } from '../engine/local/engine.ts';
+import type { Environment } from '../environment/environment.ts';
+import type { Event, Summary } from '../execution/event.ts';
+import { choosePython } from '../session/python.ts';
+import type { Context } from './context.ts';
+import { configOf, parseMount, type SessionFlags } from './options.ts';
+
+export interface Opened extends AsyncDisposable {
+  readonly session: EngineSession;
+  readonly config: Config;
+  readonly python: Environment;
+}
+
+/** `twins` guard the state of a session that runs more than once. */
+export async function openSession(flags: SessionFlags, context: Context, twins: boolean): Promise<Opened> {
+  const { environment, lifetime } = context;
+  const { signal } = lifetime;
+  const config = parseConfig(configOf(flags, environment), environment);
+  const mounts = flags.mount.map(parseMount);
+  const python = await choosePython(config, signal);
+  await using stack = new AsyncDisposableStack();
+  const engine = stack.use(
+    await startLocalEngine({ config, python: python.python, cacheDir: python.cacheDir, signal }),
+  );
+  const session = stack.use(
+    await engine.open({
+      id: randomUUID(),
+      limits: config.limits,
+      mounts,
+      network: flags.allowNetwork ?? false,
+      environment: {},
+      twins,
+      signal,
+    }),
+  );
+  const owned = stack.move();
+  return { session, config, python, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Passes on output and results as they come, and gives back what is known at the end. */
+export async function show(events: AsyncIterable<Event>, { stdout, stderr }: Context): Promise<Summary> {
+  let summary: Summary | undefined;
+  for await (const event of events) {
+    switch (event.type) {
+      case 'output':
+        await (event.stream === 'stdout' ? stdout : stderr).write(event.text);
+        break;
+      case 'result':
+        await stdout.line(event.data['text/plain'] ?? '');
+        break;
+      case 'done':
+        summary = event.summary;
+    }
+  }
+  if (summary === undefined) throw new TypeError('an event stream ended without `done`');
+  return summary;
+}

@@ -1,0 +1,74 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { VivariumError } from './errors.ts';
+import { LEVELS } from './execution/isolation.ts';
+
+const MEBIBYTE = 1 << 20;
+
+/** What one session, and one run in it, may use. */
+export const Limits = z.strictObject({
+  timeoutMs: z.int().positive().max(24 * 3_600_000).default(60_000).describe('Longest one run may take'),
+  graceMs: z.int().nonnegative().default(500).describe('Time between the interrupt and the kill'),
+  cpuMs: z.int().positive().nullable().default(null).describe('Most processor time one run may use; null for no limit'),
+  memoryMb: z.int().min(16).default(1024).describe('Resident memory of the session above the shared libraries'),
+  processes: z.int().positive().default(64).describe('Processes and threads at the same time'),
+  openFiles: z.int().min(64).default(1024).describe('Open files of one process'),
+  fileMb: z.int().positive().default(512).describe('Size of one file'),
+  workspaceMb: z.int().positive().default(1024).describe('Size of all files in the workspace'),
+  outputBytes: z.int().min(1024).default(MEBIBYTE).describe('Output kept of each stream of one run: its head and tail'),
+  rollbackMb: z.int().nonnegative().default(64).describe('Largest workspace whose files `rollback` restores too'),
+});
+export type Limits = Readonly<z.infer<typeof Limits>>;
+
+/** A file or directory of the host, shown inside the session because somebody asked for it. */
+export const Mount = z.strictObject({
+  source: z.string().refine(path.isAbsolute, 'must be an absolute path').describe('Path on the host'),
+  target: z
+    .string()
+    .refine((target) => path.isAbsolute(target) && path.normalize(target) === target, 'must be an absolute, plain path')
+    .describe('Path in the session'),
+  writable: z.boolean().default(false),
+});
+export type Mount = Readonly<z.infer<typeof Mount>>;
+
+/** Everything that can be set, with its default and what it means. */
+export const Config = z.strictObject({
+  dataDir: z.string().refine(path.isAbsolute, 'must be an absolute path').describe('Environments, workspaces, caches'),
+  python: z.string().optional().describe('Interpreter to use instead of the one that `vivarium setup` made'),
+  isolation: z.enum(LEVELS).default('namespaces').describe('Walls; anything below `namespaces` is weaker'),
+  cgroups: z.boolean().default(true).describe('Use control groups where the machine has them'),
+  preload: z
+    .array(z.string())
+    .default(['numpy', 'pandas', 'matplotlib.pyplot'])
+    .describe('Libraries that every session finds imported already, if they are installed'),
+  poolSize: z.int().nonnegative().max(64).default(2).describe('Sessions kept warm, ready to be claimed'),
+  twinDelayMs: z.int().nonnegative().default(20).describe('Quiet time after a run before its twin is made'),
+  tmpMb: z.int().positive().default(64).describe('Size of /tmp in a session'),
+  maxSessions: z.int().positive().default(200).describe('Most sessions at the same time'),
+  maxSessionsPerClient: z.int().positive().default(50).describe('Most sessions of one client'),
+  maxQueue: z.int().nonnegative().default(16).describe('Runs that may wait for a busy session'),
+  idleMs: z.int().positive().nullable().default(3_600_000).describe('Idle time after which a session is closed'),
+  limits: Limits.prefault({}),
+});
+export type Config = Readonly<z.infer<typeof Config>>;
+export type ConfigInput = Omit<z.input<typeof Config>, 'dataDir'> & { readonly dataDir?: string };
+
+/** Parses outside input once, at a door. Everything inside receives a finished `Config`. */
+export function parseConfig(input: ConfigInput, environment: NodeJS.ProcessEnv = process.env): Config {
+  return parse(Config, { dataDir: defaultDataDir(environment), ...input });
+}
+
+/** Parses with a schema of ours; what is wrong becomes one readable error. */
+export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new VivariumError('CONFIG_INVALID', `${z.prettifyError(parsed.error)}\nSee the list of options in README.md.`, {
+    cause: parsed.error,
+  });
+}
+
+/** `$VIVARIUM_HOME`, else the place where the desktop standard puts data. */
+export function defaultDataDir(environment: NodeJS.ProcessEnv): string {
+  const { VIVARIUM_HOME, XDG_DATA_HOME, HOME } = environment;
+  return path.resolve(VIVARIUM_HOME ?? path.join(XDG_DATA_HOME ?? path.join(HOME ?? '/tmp', '.local', 'share'), 'vivarium'));
+}

@@ -1,0 +1,59 @@
+import type { Event } from '../execution/event.ts';
+import type { Variable } from '../execution/execution.ts';
+import type { Isolation } from '../execution/isolation.ts';
+import type { Limits, Mount } from '../config.ts';
+
+/** How expressions at the top level of the code are shown: every one printed, the last one as a result, or none. */
+export type Echo = 'all' | 'last' | 'none';
+
+/** Where sessions live. */
+export interface Engine extends AsyncDisposable {
+  readonly isolation: Isolation;
+  /** Opens a session of its own process; from the warm pool when the options allow it. */
+  open(options: OpenOptions): Promise<EngineSession>;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  readonly id: string;
+  readonly limits: Limits;
+  readonly mounts: readonly Mount[];
+  readonly network: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Whether twins guard the state; off for a session that runs once. */
+  readonly twins: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** One interpreter with state. Its caller runs one thing at a time: queues are the business of the session layer. */
+export interface EngineSession extends AsyncDisposable {
+  readonly id: string;
+  /** The session's files, as a path of the host. */
+  readonly workspace: string;
+  readonly isolation: Isolation;
+  /** Runs code. Breaking out of the loop stops the program. */
+  stream(request: RunRequest): AsyncGenerator<Event, void, undefined>;
+  /** Raises KeyboardInterrupt in the running code; a program that does not heed it is ended, its state restored. */
+  interrupt(): Promise<void>;
+  /** Undoes the last run that changed the state. */
+  rollback(): Promise<Rollback>;
+  /** A fresh interpreter on the same files. */
+  reset(): Promise<void>;
+  inspect(): Promise<readonly Variable[]>;
+  /** Ends the session's processes and removes its files. */
+  close(): Promise<void>;
+}
+
+export interface RunRequest {
+  readonly id: string;
+  readonly code: string;
+  readonly echo: Echo;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Rollback {
+  readonly generation: number;
+  /** `restored`, or `kept` with the reason why the files were left as they are. */
+  readonly files: string;
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Config } from '../../config.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Isolation } from '../../execution/isolation.ts';
+import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
+import { removeGroups, removeStale, removeTree } from './clean-up.ts';
+import { describeIsolation } from './isolation.ts';
+import { Link, type LinkOptions, type Place } from './link.ts';
+import { Pool } from './pool.ts';
+import { Reception } from './reception.ts';
+import { LocalSession, type SessionHost } from './session.ts';
+import { Zygote, type Ready } from './zygote.ts';
+
+export interface LocalEngineOptions {
+  readonly config: Config;
+  readonly python: string;
+  readonly cacheDir: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Starts the engine that runs sessions on this machine. */
+export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine> {
+  await using stack = new AsyncDisposableStack();
+  const instance = `${process.pid}-${randomBytes(4).toString('hex')}`;
+  const sessionsRoot = path.join(options.config.dataDir, 'sessions');
+  const sessionsDir = path.join(sessionsRoot, instance);
+  await mkdir(options.cacheDir, { recursive: true });
+  await removeStale(sessionsRoot);
+  await mkdir(sessionsDir, { recursive: true, mode: 0o711 });
+  await chmod(sessionsDir, 0o711); // each session's own user walks through, and lists nothing
+  stack.defer(() => removeTree(sessionsDir));
+  const reception = stack.use(await Reception.start());
+  const engine = new LocalEngine(options, { instance, sessionsDir, reception }, stack.move());
+  try {
+    await engine.warmUp(options.signal);
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+interface Premises {
+  readonly instance: string;
+  readonly sessionsDir: string;
+  readonly reception: Reception;
+}
+
+interface Template {
+  readonly zygote: Zygote;
+  readonly ready: Ready;
+}
+
+class LocalEngine implements Engine, SessionHost {
+  readonly #options: LocalEngineOptions;
+  readonly #premises: Premises;
+  readonly #pool: Pool;
+  readonly #owned: AsyncDisposableStack;
+  readonly #sessions = new Set<LocalSession>();
+  #template: Promise<Template> | null = null;
+  #isolation: Isolation | null = null;
+  #closing: Promise<void> | null = null;
+  #links = 0;
+
+  constructor(options: LocalEngineOptions, premises: Premises, owned: AsyncDisposableStack) {
+    this.#options = options;
+    this.#premises = premises;
+    this.#owned = owned;
+    const { limits, poolSize } = options.config;
+    this.#pool = new Pool(poolSize, { limits, mounts: [], network: false, environment: {}, twins: true }, (link) =>
+      this.openLink(link),
+    );
+  }
+
+  get isolation(): Isolation {
+    if (this.#isolation === null) throw new VivariumError('ENGINE_CLOSED', 'The engine has not started.');
+    return this.#isolation;
+  }
+
+  /** Starts the zygote and fills the pool. */
+  async warmUp(signal?: AbortSignal): Promise<void> {
+    const { ready } = await this.#warmTemplate(signal);
+    this.#isolation = describeIsolation(ready);
+    this.#pool.fill();
+  }
+
+  async open(options: OpenOptions): Promise<EngineSession> {
+    const { limits, mounts, network, environment, twins } = options;
+    const wanted: LinkOptions = { limits, mounts, network, environment, twins };
+    const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
+    const session = new LocalSession(options.id, this, link);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  async openLink(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
+    this.#assertOpen();
+    const { zygote } = await this.#warmTemplate(signal);
+    this.#links += 1;
+    const { reception, sessionsDir } = this.#premises;
+    return Link.open(`s${this.#links}`, { zygote, reception, sessionsDir }, options, signal);
+  }
+
+  async removePlace(place: Place): Promise<void> {
+    for (const session of this.#sessions) if (session.isClosing) this.#sessions.delete(session);
+    await removeTree(path.join(this.#premises.sessionsDir, place.workspace));
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#pool.close();
+    const template = await this.#template?.catch(() => null);
+    await template?.zygote.close(); // takes every session along
+    await Promise.all([...this.#sessions].map((session) => session.close()));
+    await this.#owned.disposeAsync();
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The interpreter is closed. Create a new one.');
+  }
+
+  /** The zygote; a new one when the last has died. */
+  #warmTemplate(signal?: AbortSignal): Promise<Template> {
+    this.#template ??= this.#startZygote(signal).catch((error: unknown) => {
+      this.#template = null;
+      throw error;
+    });
+    return this.#template;
+  }
+
+  async #startZygote(signal?: AbortSignal): Promise<Template> {
+    const { config, python, cacheDir } = this.#options;
+    const { instance, sessionsDir, reception } = this.#premises;
+    const { isolation, cgroups, preload, poolSize, twinDelayMs, tmpMb } = config;
+    const template = await Zygote.start(
+      python,
+      {
+        level: isolation,
+        instance,
+        sessions: sessionsDir,
+        socket: reception.socketPath,
+        cache: cacheDir,
+        cgroups,
+        preload,
+        ahead: Math.min(poolSize, 2),
+        tmpBytes: tmpMb * 2 ** 20,
+        twinDelayMs,
+      },
+      signal,
+    );
+    void template.zygote.exited.then(async () => {
+      this.#template = null;
+      await removeGroups(template.ready.groupDirectories, instance);
+      this.#pool.fill();
+    });
+    return template;
+  }
+}

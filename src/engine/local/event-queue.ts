@@ -1,0 +1,55 @@
+const HIGH_WATER = 1 << 20;
+
+/** Items between a producer that can be paused and a consumer that pulls. */
+export class EventQueue<T> {
+  readonly #items: { item: T; size: number }[] = [];
+  readonly #onPressure: (isFull: boolean) => void;
+  #size = 0;
+  #isFull = false;
+  #isClosed = false;
+  #wake: (() => void) | null = null;
+
+  constructor(onPressure: (isFull: boolean) => void) {
+    this.#onPressure = onPressure;
+  }
+
+  push(item: T, size: number): void {
+    this.#items.push({ item, size });
+    this.#size += size;
+    if (!this.#isFull && this.#size > HIGH_WATER) this.#setFull(true);
+    this.#wake?.();
+  }
+
+  /** No more items will come; those that wait are still delivered. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wake?.();
+  }
+
+  /** The consumer has left: nothing is kept, nothing is paused any more. */
+  abandon(): void {
+    this.#items.length = 0;
+    this.#size = Number.NEGATIVE_INFINITY;
+    if (this.#isFull) this.#setFull(false);
+  }
+
+  async *drain(): AsyncGenerator<T, void, undefined> {
+    while (true) {
+      const next = this.#items.shift();
+      if (next !== undefined) {
+        this.#size -= next.size;
+        if (this.#isFull && this.#size < HIGH_WATER / 2) this.#setFull(false);
+        yield next.item;
+      } else if (this.#isClosed) return;
+      else {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        this.#wake = null;
+      }
+    }
+  }
+
+  #setFull(isFull: boolean): void {
+    this.#isFull = isFull;
+    this.#onPressure(isFull);
+  }
+}

@@ -1,0 +1,103 @@
+import type { Socket } from 'node:net';
+
+const LENGTHS_BYTES = 8;
+const MAX_FRAME_BYTES = 8 << 20;
+const MAX_DEPTH = 64;
+
+/** One frame: two lengths, a JSON header, raw bytes. */
+export function encodeFrame(header: object): Buffer {
+  const text = Buffer.from(JSON.stringify(header));
+  const lengths = Buffer.allocUnsafe(LENGTHS_BYTES);
+  lengths.writeUInt32BE(text.length, 0);
+  lengths.writeUInt32BE(0, 4);
+  return Buffer.concat([lengths, text]);
+}
+
+/** What came over a channel breaks its rules. The message says which. */
+export class ProtocolViolation extends Error {
+  override readonly name = 'ProtocolViolation';
+}
+
+/** Cuts a stream of bytes into frames. Its input is hostile: sizes and depth are bounded before anything is parsed. */
+export class FrameReader {
+  #buffered: Buffer = Buffer.alloc(0);
+  #skipTo: Buffer | null = null;
+  #skipped = Promise.withResolvers<void>();
+
+  /** Discards everything up to and including `token`: what a lost process may have written before. */
+  skipTo(token: Buffer): Promise<void> {
+    this.#skipTo = token;
+    this.#skipped = Promise.withResolvers<void>();
+    return this.#skipped.promise;
+  }
+
+  /** The headers of all frames that are complete now. */
+  *push(chunk: Buffer): Generator<unknown, void, undefined> {
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
+    if (this.#skipTo !== null && !this.#skip(this.#skipTo)) return;
+    while (this.#buffered.length >= LENGTHS_BYTES) {
+      const textBytes = this.#buffered.readUInt32BE(0);
+      const frameBytes = textBytes + this.#buffered.readUInt32BE(4);
+      if (frameBytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${frameBytes} bytes`);
+      if (this.#buffered.length < LENGTHS_BYTES + frameBytes) return;
+      const text = this.#buffered.subarray(LENGTHS_BYTES, LENGTHS_BYTES + textBytes);
+      this.#buffered = this.#buffered.subarray(LENGTHS_BYTES + frameBytes);
+      yield parseHeader(text);
+    }
+  }
+
+  #skip(token: Buffer): boolean {
+    const found = this.#buffered.indexOf(token);
+    if (found < 0) {
+      this.#buffered = this.#buffered.subarray(Math.max(0, this.#buffered.length - token.length + 1));
+      return false;
+    }
+    this.#buffered = this.#buffered.subarray(found + token.length);
+    this.#skipTo = null;
+    this.#skipped.resolve();
+    return true;
+  }
+}
+
+function parseHeader(text: Buffer): unknown {
+  if (!isShallow(text)) throw new ProtocolViolation(`JSON nested deeper than ${MAX_DEPTH}`);
+  try {
+    return JSON.parse(text.toString('utf8'));
+  } catch (error) {
+    throw new ProtocolViolation('a header that is not JSON', { cause: error });
+  }
+}
+
+/** Counts brackets before JSON.parse does: a deep tree parses, and then breaks everything that walks it. */
+function isShallow(text: Buffer): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const byte = text[index];
+    if (inString) {
+      if (byte === 0x5c) index += 1;
+      else if (byte === 0x22) inString = false;
+    } else if (byte === 0x22) inString = true;
+    else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return false;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+  }
+  return true;
+}
+
+/** Reads frames from a socket until it ends or breaks the rules. */
+export function readFrames(
+  socket: Socket,
+  reader: FrameReader,
+  on: { frame(header: unknown): void; violation(error: ProtocolViolation): void },
+): void {
+  socket.on('data', (chunk) => {
+    try {
+      for (const header of reader.push(chunk as Buffer)) on.frame(header);
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      on.violation(error);
+    }
+  });
+}

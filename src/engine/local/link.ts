@@ -1,0 +1,322 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Limits, Mount } from '../../config.ts';
+import { VivariumError } from '../../errors.ts';
+import { encodeFrame, FrameReader, ProtocolViolation, readFrames } from './frames.ts';
+import { OutputPipe } from './output-pipe.ts';
+import type { Channels, Reception } from './reception.ts';
+import { parseWorkerFrame, type WorkerFrame } from './worker-frame.ts';
+import type { SessionFact, Zygote } from './zygote.ts';
+
+const OPEN_TIMEOUT_MS = 30_000;
+const PROMOTE_TIMEOUT_MS = 3000;
+
+/** What a link is opened with; everything that the walls of a session depend on. */
+export interface LinkOptions {
+  readonly limits: Limits;
+  readonly mounts: readonly Mount[];
+  readonly network: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly twins: boolean;
+  /** The place of an earlier link, whose files are to be found again. */
+  readonly place?: Place;
+}
+
+/** Where a session's files are, and whose they are. */
+export interface Place {
+  readonly workspace: string;
+  readonly uid: number;
+}
+
+/** How a worker came to its end; decided outside of the session. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: number | null;
+  readonly cause: string | null;
+  /** Whether the enclosure, and with it every twin, is gone too. */
+  readonly isGone: boolean;
+}
+
+interface Twin {
+  readonly pid: number;
+  readonly token: Buffer;
+}
+
+export interface LinkHost {
+  readonly zygote: Zygote;
+  readonly reception: Reception;
+  readonly sessionsDir: string;
+}
+
+/** The host's hold on one enclosure: its channels, its worker and the twins behind it. */
+export class Link {
+  readonly name: string;
+  readonly options: LinkOptions;
+  stdout!: OutputPipe;
+  stderr!: OutputPipe;
+  place!: Place;
+  /** Hears frames while a run is on; what comes at other times breaks the rules. */
+  onFrame: ((frame: WorkerFrame) => void) | null = null;
+  onOverstepped: ((cause: string) => void) | null = null;
+  readonly #host: LinkHost;
+  readonly #reader = new FrameReader();
+  readonly #gone = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #ready = Promise.withResolvers<void>();
+  #channels: Channels | null = null;
+  #pid = 0;
+  #present: Twin | null = null;
+  #previous: Twin | null = null;
+  #exit = Promise.withResolvers<Exit>();
+  #hasExited = false;
+  #isGone = false;
+  #isClosing = false;
+  #violation: string | null = null;
+  #resumed: ((frame: Extract<WorkerFrame, { type: 'resumed' }>) => void) | null = null;
+
+  private constructor(name: string, host: LinkHost, options: LinkOptions) {
+    this.name = name;
+    this.#host = host;
+    this.options = options;
+    for (const promise of [this.#opened.promise, this.#ready.promise]) promise.catch(() => undefined); // `open` reports
+  }
+
+  /** Opens a session's process: an enclosure that waits for it, or one built on demand. */
+  static async open(name: string, host: LinkHost, options: LinkOptions, signal?: AbortSignal): Promise<Link> {
+    signal?.throwIfAborted();
+    const link = new Link(name, host, options);
+    const { token, channels } = host.reception.expect(name);
+    host.zygote.listen(name, (fact) => link.#onFact(fact));
+    host.zygote.tell({ op: 'open', session: name, token, ...openCommand(options) });
+    try {
+      await Promise.race([link.#connect(channels), timeout(OPEN_TIMEOUT_MS, signal)]);
+      return link;
+    } catch (error) {
+      host.reception.forget(name);
+      await link.close();
+      throw error;
+    }
+  }
+
+  /** Resolves when the worker that runs now has ended. */
+  get exited(): Promise<Exit> {
+    return this.#exit.promise;
+  }
+
+  get isAlive(): boolean {
+    return !this.#hasExited;
+  }
+
+  /** Its end is wanted, and nothing to recover from. */
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  get workspacePath(): string {
+    return path.join(this.#host.sessionsDir, this.place.workspace, 'workspace');
+  }
+
+  /** How the worker broke the protocol, if it did. */
+  get violation(): string | null {
+    return this.#violation;
+  }
+
+  get canRollBack(): boolean {
+    return this.#previous !== null;
+  }
+
+  send(frame: object): void {
+    this.#channels?.control.write(encodeFrame(frame));
+  }
+
+  /** A run has ended that changed the state: the twin of before is now the one to roll back to. */
+  stateChanged(): void {
+    this.#previous = this.#present;
+    this.#present = null;
+  }
+
+  interrupt(): Promise<string | null> {
+    return this.#host.zygote.ask({ op: 'interrupt', session: this.name, pid: this.#pid });
+  }
+
+  /** Ends what the run started besides the worker and its twins. */
+  async endLeftovers(): Promise<void> {
+    await this.#sweep([this.#pid, ...this.#dormant()]);
+  }
+
+  /** Ends the worker and everything it started, and keeps the twins. */
+  async endWorker(): Promise<void> {
+    await this.#sweep(this.#dormant());
+  }
+
+  watch(cpuMs: number | null, workspaceBytes: number): void {
+    this.#host.zygote.tell({ op: 'watch', session: this.name, cpuMs, workspaceBytes, dormant: this.#dormant() });
+  }
+
+  unwatch(): void {
+    this.#host.zygote.tell({ op: 'unwatch', session: this.name });
+  }
+
+  /** After the worker was lost: the twin of the state before its last run takes over. False when there is none. */
+  async recover(): Promise<boolean> {
+    await this.#drainControl(); // the news of the twin may still lie in the channel of the worker that made it
+    return this.#present !== null && (await this.#promote(this.#present, false)) !== null;
+  }
+
+  /** Back to the state before the last change; what became of the files, or null when the twin was lost too. */
+  async rollBack(): Promise<string | null> {
+    const twin = this.#previous;
+    if (twin === null) return null;
+    const exited = this.exited;
+    await this.#sweep([twin.pid]);
+    await exited;
+    return this.#promote(twin, true);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#host.zygote.tell({ op: 'close', session: this.name });
+    if (this.#host.zygote.isAlive && !this.#isGone) await Promise.race([this.#gone.promise, sleep(OPEN_TIMEOUT_MS, undefined, { ref: false })]);
+    this.#channels?.control.destroy();
+    this.stdout?.close();
+    this.stderr?.close();
+  }
+
+  async #connect(arriving: Promise<Channels>): Promise<void> {
+    const channels = await Promise.race([arriving, this.#ready.promise.then(() => arriving)]);
+    this.#channels = channels;
+    this.stdout = new OutputPipe(channels.stdout);
+    this.stderr = new OutputPipe(channels.stderr);
+    readFrames(channels.control, this.#reader, {
+      frame: (header) => this.#hear(header),
+      violation: (error) => this.#breach(error),
+    });
+    channels.control.resume();
+    await Promise.all([this.#opened.promise, this.#ready.promise]);
+  }
+
+  async #promote(twin: Twin, files: boolean): Promise<string | null> {
+    const mark = randomBytes(16);
+    this.stdout.remark(mark);
+    this.stderr.remark(mark);
+    this.#previous = this.#present = null;
+    await this.#sweep([twin.pid]);
+    const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
+    const isInStep = this.#reader.skipTo(twin.token);
+    if ((await this.#host.zygote.ask({ op: 'wake', session: this.name, pid: twin.pid })) !== null) return null;
+    this.#channels?.control.write(twin.token);
+    const answer = await Promise.race([
+      isInStep.then(() => {
+        this.send({ type: 'resume', files, mark: mark.toString('hex') });
+        return resumed;
+      }),
+      this.#gone.promise,
+      sleep(PROMOTE_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
+    this.#resumed = null;
+    if (answer === undefined) return null;
+    this.#pid = answer.pid;
+    this.#violation = null;
+    this.#hasExited = false;
+    this.#exit = Promise.withResolvers<Exit>();
+    await Promise.race([Promise.all([this.stdout.complete, this.stderr.complete]), sleep(PROMOTE_TIMEOUT_MS, undefined, { ref: false })]);
+    return answer.files;
+  }
+
+  async #sweep(keep: number[]): Promise<void> {
+    const problem = await this.#host.zygote.ask({ op: 'sweep', session: this.name, keep });
+    if (problem !== null && !this.#isGone) await this.close(); // what cannot be ended one by one is ended as a whole
+  }
+
+  #dormant(): number[] {
+    return [this.#present, this.#previous].flatMap((twin) => (twin === null ? [] : [twin.pid]));
+  }
+
+  /** Waits until all that lies in the control channel was read: a whole turn of the loop without news. */
+  async #drainControl(): Promise<void> {
+    const control = this.#channels?.control;
+    let before = -1;
+    while (control !== undefined && control.bytesRead !== before) {
+      before = control.bytesRead;
+      await setImmediate();
+    }
+  }
+
+  #hear(header: unknown): void {
+    const frame = parseWorkerFrame(header);
+    if (frame.type === 'twin' && this.#present === null) this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
+    else if (frame.type === 'ready' && this.#pid === 0) {
+      this.#pid = frame.pid;
+      this.#ready.resolve();
+    } else if (frame.type === 'resumed' && this.#resumed !== null) this.#resumed(frame);
+    else if (this.onFrame !== null) this.onFrame(frame);
+    else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
+  }
+
+  #breach(error: ProtocolViolation): void {
+    if (this.#violation !== null || this.#hasExited) return;
+    this.#violation = error.message;
+    void this.endWorker();
+  }
+
+  #onFact(fact: SessionFact): void {
+    switch (fact.event) {
+      case 'opened':
+        this.place = { workspace: fact.workspace, uid: fact.uid };
+        this.#opened.resolve();
+        break;
+      case 'failed':
+        this.#fail(fact.problem);
+        break;
+      case 'exited':
+        if (fact.problem !== null) this.#fail(fact.problem);
+        this.#end({ code: fact.code, signal: fact.signal, cause: fact.cause, isGone: false });
+        break;
+      case 'overstepped':
+        this.onOverstepped?.(fact.cause);
+        break;
+      case 'gone':
+        this.#fail(`its pid 1 ended (${fact.cause ?? 'killed'})`);
+        this.#isGone = true;
+        this.#gone.resolve();
+        this.#end({ code: null, signal: null, cause: fact.cause, isGone: true });
+    }
+  }
+
+  /** Matters only while the link is being opened; afterwards both promises are settled. */
+  #fail(problem: string): void {
+    const error = new VivariumError('ENGINE_FAILED', `A session could not be opened: ${problem}. Run \`vivarium doctor\`.`);
+    this.#opened.reject(error);
+    this.#ready.reject(error);
+  }
+
+  #end(exit: Exit): void {
+    if (this.#hasExited && !exit.isGone) return;
+    this.#hasExited = true;
+    this.#exit.resolve(exit);
+  }
+}
+
+function openCommand({ limits, mounts, network, environment, twins, place }: LinkOptions): object {
+  return {
+    workspace: place?.workspace ?? null,
+    uid: place?.uid ?? null,
+    mounts,
+    network,
+    environment,
+    twins,
+    limits: {
+      memoryBytes: limits.memoryMb * 2 ** 20,
+      processes: limits.processes,
+      openFiles: limits.openFiles,
+      fileBytes: limits.fileMb * 2 ** 20,
+      rollbackBytes: limits.rollbackMb * 2 ** 20,
+    },
+  };
+}
+
+async function timeout(ms: number, signal?: AbortSignal): Promise<never> {
+  await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
+  throw new VivariumError('ENGINE_FAILED', `A session did not open within ${ms / 1000} s. The machine may be overloaded; try again.`);
+}

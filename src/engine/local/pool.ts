@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Link, LinkOptions } from './link.ts';
+
+const RETRY_MS = 1000;
+
+/** Workers that wait, confined and idle, each with its own empty workspace. Opening a session is claiming one. */
+export class Pool {
+  readonly #size: number;
+  readonly #options: LinkOptions;
+  readonly #open: (options: LinkOptions) => Promise<Link>;
+  readonly #ready: Link[] = [];
+  #opening = 0;
+  #retry: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(size: number, options: LinkOptions, open: (options: LinkOptions) => Promise<Link>) {
+    this.#size = size;
+    this.#options = options;
+    this.#open = open;
+  }
+
+  /** A ready worker, if one fits what is wanted. The pool refills in the background. */
+  claim(wanted: LinkOptions): Link | null {
+    if (!isDeepStrictEqual(wallsOf(wanted), wallsOf(this.#options))) return null;
+    const link = this.#ready.shift() ?? null;
+    this.fill();
+    return link;
+  }
+
+  fill(): void {
+    while (!this.#isClosed && this.#retry === null && this.#ready.length + this.#opening < this.#size) void this.#add();
+  }
+
+  /** Opens no more; those that wait end with their zygote. */
+  close(): void {
+    this.#isClosed = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+  }
+
+  async #add(): Promise<void> {
+    this.#opening += 1;
+    try {
+      const link = await this.#open(this.#options);
+      this.#ready.push(link);
+      void link.exited.then(() => this.#discard(link));
+    } catch {
+      // Whoever opens a session next meets the same error and reports it; here it is only tried again later.
+      this.#retryLater();
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  /** A worker that ended while it waited is nobody's loss. */
+  #discard(link: Link): void {
+    const index = this.#ready.indexOf(link);
+    if (index < 0) return;
+    this.#ready.splice(index, 1);
+    void link.close();
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed || this.#retry !== null) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      this.fill();
+    }, RETRY_MS).unref();
+  }
+}
+
+/** The part of the options that is built into a worker; the rest of the limits is kept by the host. */
+function wallsOf({ limits, mounts, network, environment, twins }: LinkOptions): object {
+  const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
+  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, environment, twins };
+}

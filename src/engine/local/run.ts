@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Event } from '../../execution/event.ts';
+import type { VariableChanges } from '../../execution/execution.ts';
+import type { Outcome, PythonError } from '../../execution/outcome.ts';
+import type { RunRequest } from '../engine.ts';
+import { EventQueue } from './event-queue.ts';
+import { ProtocolViolation } from './frames.ts';
+import type { Exit, Link } from './link.ts';
+import type { DoneFrame, WorkerFrame } from './worker-frame.ts';
+
+const WATCH_AFTER_MS = 50;
+const MARK_TIMEOUT_MS = 1000;
+const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
+
+/** Why a run was stopped from outside. */
+type StopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace';
+
+/** What is known of a run when it has ended. */
+export interface RunFacts {
+  readonly outcome: Outcome;
+  readonly error: PythonError | null;
+  readonly status: 'preserved' | 'restored' | 'lost';
+  readonly reason: string | null;
+  readonly variables: VariableChanges;
+  readonly unprotected: string | null;
+  readonly durationMs: number;
+  readonly outputBytes: { readonly stdout: number; readonly stderr: number };
+}
+
+/** One run of code on a link: sends it, hears it out, stops it in time, and brings back the state if the worker is lost. */
+export class Run {
+  readonly finished: Promise<RunFacts>;
+  readonly #link: Link;
+  readonly #request: RunRequest;
+  readonly #queue: EventQueue<Event>;
+  readonly #done = Promise.withResolvers<DoneFrame>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #startedAt = performance.now();
+  #stopCause: StopCause | null = null;
+  #stopping: Promise<unknown> = Promise.resolve();
+  #isWatched = false;
+
+  constructor(link: Link, request: RunRequest) {
+    this.#link = link;
+    this.#request = request;
+    this.#queue = new EventQueue((isFull) => {
+      for (const pipe of [link.stdout, link.stderr]) isFull ? pipe.pause() : pipe.resume();
+    });
+    this.finished = this.#conduct();
+  }
+
+  /** Events as they come, without the final one. Leaving early stops the program. */
+  async *events(): AsyncGenerator<Event, void, undefined> {
+    let isComplete = false;
+    try {
+      yield* this.#queue.drain();
+      isComplete = true;
+    } finally {
+      if (!isComplete) {
+        this.#queue.abandon();
+        this.stop('cancelled');
+        await this.finished;
+      }
+    }
+  }
+
+  /** Interrupts first; what does not heed that is killed after the grace period. */
+  stop(cause: StopCause): void {
+    if (this.#stopCause !== null) return;
+    this.#stopCause = cause;
+    this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#link.endWorker() : this.#interrupt();
+  }
+
+  async #conduct(): Promise<RunFacts> {
+    const mark = randomBytes(16);
+    this.#begin(mark);
+    const { id, code, echo } = this.#request;
+    this.#link.send({ type: 'run', id, code, echo, filename: `<cell ${id}>`, mark: mark.toString('hex') });
+    try {
+      const ending = await Promise.race([this.#done.promise, this.#link.exited]);
+      const facts = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
+      const durationMs = performance.now() - this.#startedAt;
+      return { ...facts, durationMs, outputBytes: { stdout: this.#link.stdout.end(), stderr: this.#link.stderr.end() } };
+    } finally {
+      this.#end();
+      this.#queue.close();
+    }
+  }
+
+  #begin(mark: Buffer): void {
+    const { limits } = this.#link.options;
+    this.#link.onFrame = (frame) => this.#onFrame(frame);
+    this.#link.onOverstepped = (cause) => this.stop(cause as StopCause);
+    for (const stream of ['stdout', 'stderr'] as const) {
+      this.#link[stream].begin(mark, (text) => this.#queue.push({ type: 'output', stream, text }, text.length));
+    }
+    this.#timers.push(
+      setTimeout(() => this.stop('wall'), this.#request.timeoutMs),
+      setTimeout(() => {
+        this.#isWatched = true;
+        this.#link.watch(limits.cpuMs, limits.workspaceMb * 2 ** 20);
+      }, WATCH_AFTER_MS),
+    );
+    this.#request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (this.#request.signal?.aborted) this.stop('cancelled');
+  }
+
+  #end(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#isWatched) this.#link.unwatch();
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+    this.#link.onFrame = null;
+    this.#link.onOverstepped = null;
+  }
+
+  readonly #onAbort = (): void => this.stop('cancelled');
+
+  #onFrame(frame: WorkerFrame): void {
+    if (frame.type === 'result' && frame.id === this.#request.id) {
+      this.#queue.push({ type: 'result', data: { ...frame.data } }, JSON.stringify(frame.data).length);
+    } else if (frame.type === 'done' && frame.id === this.#request.id) this.#done.resolve(frame);
+    else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
+  }
+
+  async #interrupt(): Promise<void> {
+    const problem = await this.#link.interrupt();
+    const ending = Promise.race([this.#done.promise, this.#link.exited]).then(() => true);
+    const heeded = problem === null && (await Promise.race([ending, sleep(this.#link.options.limits.graceMs, false)]));
+    if (!heeded) await this.#link.endWorker();
+  }
+
+  /** The worker has reported; its output is complete once both marks came through. */
+  async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
+    const { stdout, stderr } = this.#link;
+    await Promise.race([Promise.all([stdout.complete, stderr.complete]), this.#markTimeout()]);
+    await this.#stopping; // a late interrupt must not hit the run after this one
+    if (!this.#link.isAlive) return this.#afterLoss(await this.#link.exited);
+    if (done.changed) this.#link.stateChanged();
+    if (this.#stopCause !== null) await this.#link.endLeftovers();
+    return {
+      outcome: this.#outcomeOf(done),
+      error: done.error,
+      status: 'preserved',
+      reason: null,
+      variables: done.variables,
+      unprotected: done.unprotected,
+    };
+  }
+
+  async #markTimeout(): Promise<void> {
+    await sleep(MARK_TIMEOUT_MS, undefined, { ref: false });
+  }
+
+  #outcomeOf(done: DoneFrame): Outcome {
+    if (this.#stopCause !== null) return this.#outcomeOfStop(this.#stopCause);
+    if (done.error === null) return { status: 'succeeded' };
+    if (done.memory) return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
+    return { status: 'raised' };
+  }
+
+  #outcomeOfStop(cause: StopCause): Outcome {
+    const { limits } = this.#link.options;
+    switch (cause) {
+      case 'wall':
+        return { status: 'timed-out', limit: 'wall', limitMs: this.#request.timeoutMs };
+      case 'cpu':
+        return { status: 'timed-out', limit: 'cpu', limitMs: limits.cpuMs ?? 0 };
+      case 'cancelled':
+        return { status: 'cancelled' };
+      case 'memory':
+        return { status: 'out-of-memory', limitMb: limits.memoryMb };
+      case 'workspace':
+        return crashed(null, null, `it wrote more than the ${limits.workspaceMb} MB that the workspace may hold`);
+    }
+  }
+
+  async #afterLoss(exit: Exit): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
+    await this.#stopping;
+    const outcome = this.#outcomeOfLoss(exit);
+    const isRestored = !exit.isGone && (await this.#link.recover());
+    if (!isRestored) await this.#link.close();
+    return {
+      outcome,
+      error: null,
+      status: isRestored ? 'restored' : 'lost',
+      reason: describeLoss(outcome),
+      variables: UNTOUCHED,
+      unprotected: null,
+    };
+  }
+
+  #outcomeOfLoss(exit: Exit): Outcome {
+    if (this.#stopCause !== null) return this.#outcomeOfStop(this.#stopCause);
+    if (exit.cause === 'memory') return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
+    if (this.#link.violation !== null) return crashed(null, null, `the worker broke the protocol: ${this.#link.violation}`);
+    return crashedBy(exit);
+  }
+}
+
+/** How a process ended, in words. */
+export function crashedBy(exit: Exit): Outcome {
+  if (exit.isGone) return crashed(null, null, `the session's processes were ended from outside (${exit.cause ?? 'killed'})`);
+  if (exit.signal === null) return crashed(null, exit.code, `the process ended by itself with exit code ${exit.code}`);
+  const signal = Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? `signal ${exit.signal}`;
+  return crashed(signal, null, `the process was killed by ${signal}`);
+}
+
+function crashed(signal: string | null, exitCode: number | null, reason: string): Outcome {
+  return { status: 'crashed', signal, exitCode, reason };
+}
+
+function describeLoss(outcome: Outcome): string {
+  switch (outcome.status) {
+    case 'timed-out':
+      return 'the program did not heed its interrupt and was killed';
+    case 'cancelled':
+      return 'the program did not heed its cancellation and was killed';
+    case 'out-of-memory':
+      return `the program was killed above its limit of ${outcome.limitMb} MB`;
+    case 'crashed':
+      return outcome.reason;
+    case 'succeeded':
+    case 'raised':
+      return 'the process ended after the run';
+  }
+}

@@ -1,0 +1,205 @@
+import { VivariumError } from '../../errors.ts';
+import type { Event, Summary } from '../../execution/event.ts';
+import type { Variable } from '../../execution/execution.ts';
+import type { Isolation } from '../../execution/isolation.ts';
+import type { EngineSession, Rollback, RunRequest } from '../engine.ts';
+import type { Exit, Link, LinkOptions, Place } from './link.ts';
+import { crashedBy, Run, type RunFacts } from './run.ts';
+import type { WorkerFrame } from './worker-frame.ts';
+
+/** What a session needs of its engine. */
+export interface SessionHost {
+  readonly isolation: Isolation;
+  openLink(options: LinkOptions): Promise<Link>;
+  removePlace(place: Place): Promise<void>;
+}
+
+/** Something that happened to the state and has not been told yet. */
+interface Notice {
+  readonly status: 'restored' | 'lost';
+  readonly reason: string;
+}
+
+/** An interpreter with state on this machine. It outlives its processes: what is lost is opened anew, and said. */
+export class LocalSession implements EngineSession {
+  readonly id: string;
+  readonly isolation: Isolation;
+  readonly #host: SessionHost;
+  #link: Link;
+  #generation = 1;
+  #notice: Notice | null = null;
+  #run: Run | null = null;
+  #recovering: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | null = null;
+  #inspections = 0;
+
+  constructor(id: string, host: SessionHost, link: Link) {
+    this.id = id;
+    this.#host = host;
+    this.#link = link;
+    this.isolation = { ...host.isolation, network: link.options.network ? 'host' : host.isolation.network };
+    this.#guard(link);
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== null;
+  }
+
+  get workspace(): string {
+    return this.#link.workspacePath;
+  }
+
+  async *stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
+    const link = await this.#liveLink();
+    const strays = { stdout: link.stdout.takeStrayBytes(), stderr: link.stderr.takeStrayBytes() };
+    const run = new Run(link, request);
+    this.#run = run;
+    try {
+      yield* run.events();
+      const facts = await run.finished;
+      yield { type: 'done', summary: this.#summarise(request, facts, strays) };
+    } finally {
+      await run.finished;
+      this.#run = null;
+    }
+  }
+
+  async interrupt(): Promise<void> {
+    this.#run?.stop('cancelled');
+    await this.#run?.finished;
+  }
+
+  async rollback(): Promise<Rollback> {
+    const link = await this.#liveLink();
+    if (!link.canRollBack) {
+      throw new VivariumError(
+        'NOTHING_TO_ROLL_BACK',
+        'There is no earlier state to go back to: nothing has changed the state since the session began, was restored or was rolled back. Only the last change can be undone.',
+      );
+    }
+    let files: string | null = null;
+    this.#recovering = (async (): Promise<void> => {
+      files = await link.rollBack();
+      this.#generation += 1;
+      if (files === null) await this.#lose(link, 'the twin to roll back to was lost');
+      else this.#guard(link);
+    })();
+    await this.#recovering;
+    if (files === null) {
+      throw new VivariumError('NOTHING_TO_ROLL_BACK', 'The earlier state was lost when it was needed; the session starts afresh.');
+    }
+    return { generation: this.#generation, files };
+  }
+
+  async reset(): Promise<void> {
+    this.#assertOpen();
+    await this.#recovering;
+    await this.#link.close();
+    this.#notice = null;
+    this.#generation += 1;
+    await this.#reopen();
+  }
+
+  async inspect(): Promise<readonly Variable[]> {
+    const link = await this.#liveLink();
+    this.#inspections += 1;
+    const id = `inspect-${this.#inspections}`;
+    const { promise, resolve } = Promise.withResolvers<readonly Variable[]>();
+    link.onFrame = (frame: WorkerFrame): void => {
+      if (frame.type === 'variables' && frame.id === id) resolve(frame.variables);
+    };
+    try {
+      link.send({ type: 'inspect', id });
+      return await Promise.race([promise, link.exited.then(() => [])]);
+    } finally {
+      link.onFrame = null;
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#run?.stop('cancelled');
+    await this.#link.close();
+    await this.#run?.finished;
+    await this.#host.removePlace(this.#link.place);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== null) {
+      throw new VivariumError('SESSION_CLOSED', `Session ${this.id} is closed. Open a new one; its variables are gone.`);
+    }
+  }
+
+  /** The link to run on, after whatever recovery is going on; a lost one is opened anew on the same files. */
+  async #liveLink(): Promise<Link> {
+    this.#assertOpen();
+    await this.#recovering;
+    if (!this.#link.isAlive) await this.#reopen();
+    return this.#link;
+  }
+
+  async #reopen(): Promise<void> {
+    this.#link = await this.#host.openLink({ ...this.#link.options, place: this.#link.place });
+    this.#guard(this.#link);
+  }
+
+  /** Watches for a worker that is lost while nothing runs; a loss during a run is the run's own business. */
+  #guard(link: Link): void {
+    void link.exited.then((exit) => {
+      if (this.#run !== null || this.#closing !== null || link.isClosing) return;
+      this.#recovering = this.#recovering.then(() => this.#recoverIdle(link, exit));
+    });
+  }
+
+  async #recoverIdle(link: Link, exit: Exit): Promise<void> {
+    if (link.isAlive || this.#closing !== null) return;
+    const outcome = crashedBy(exit);
+    const reason = `between runs, ${outcome.status === 'crashed' ? outcome.reason : outcome.status}`;
+    this.#generation += 1;
+    if (!exit.isGone && (await link.recover())) {
+      this.#notice ??= { status: 'restored', reason };
+      this.#guard(link);
+    } else await this.#lose(link, reason);
+  }
+
+  async #lose(link: Link, reason: string): Promise<void> {
+    this.#notice = { status: 'lost', reason };
+    await link.close();
+  }
+
+  /** The result's last part: what became of the state, worst news first. */
+  #summarise(request: RunRequest, facts: RunFacts, strays: { stdout: number; stderr: number }): Summary {
+    const isLoss = facts.status !== 'preserved';
+    if (isLoss) {
+      this.#generation += 1;
+      if (facts.status === 'restored') this.#guard(this.#link);
+    }
+    const notice = facts.status === 'lost' || this.#notice === null ? null : this.#notice;
+    this.#notice = null;
+    const reason = notice?.reason ?? facts.reason;
+    return {
+      id: request.id,
+      sessionId: this.id,
+      outcome: facts.outcome,
+      ...(facts.error !== null && { error: facts.error }),
+      state: {
+        status: notice?.status ?? facts.status,
+        generation: this.#generation,
+        variables: facts.variables,
+        ...(facts.unprotected !== null && { unprotected: facts.unprotected }),
+        ...(reason !== null && { reason }),
+      },
+      ...(strays.stdout + strays.stderr > 0 && { background: strays }),
+      durationMs: facts.durationMs,
+      isolation: this.isolation,
+      outputBytes: facts.outputBytes,
+    };
+  }
+}

@@ -1,0 +1,203 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { z } from 'zod';
+import { VivariumError } from '../../errors.ts';
+import { ZYGOTE_FILE } from '../python-files.ts';
+import { encodeFrame, FrameReader, readFrames } from './frames.ts';
+
+const CONTROL_FD = 3;
+const KEPT_STDERR_BYTES = 8192;
+const END_GRACE_MS = 3000;
+
+/** What the zygote says when it is up: facts about the walls that were observed by building them. */
+export const Ready = z.object({
+  event: z.literal('ready'),
+  level: z.enum(['namespaces', 'landlock', 'none']),
+  python: z.string(),
+  ownUids: z.boolean(),
+  proc: z.string(),
+  cgroup: z.string(),
+  cgroupReason: z.string(),
+  groupDirectories: z.array(z.string()),
+  landlock: z.int(),
+  threads: z.int(),
+  preloadFailures: z.record(z.string(), z.string()),
+});
+export type Ready = z.infer<typeof Ready>;
+
+const ZygoteEvent = z.discriminatedUnion('event', [
+  Ready,
+  z.object({ event: z.literal('unavailable'), problem: z.string() }),
+  z.object({ event: z.literal('opened'), session: z.string(), workspace: z.string(), uid: z.int() }),
+  z.object({ event: z.literal('failed'), session: z.string(), problem: z.string() }),
+  z.object({
+    event: z.literal('exited'),
+    session: z.string(),
+    pid: z.int(),
+    code: z.int().nullable(),
+    signal: z.int().nullable(),
+    cause: z.string().nullable(),
+    problem: z.string().nullable(),
+  }),
+  z.object({ event: z.literal('gone'), session: z.string(), cause: z.string().nullable() }),
+  z.object({ event: z.literal('overstepped'), session: z.string(), cause: z.string() }),
+  z.object({ event: z.literal('answer'), request: z.int(), problem: z.string().nullable() }),
+]);
+type ZygoteEvent = z.infer<typeof ZygoteEvent>;
+
+/** A fact about one session, decided outside of it. */
+export type SessionFact = Extract<ZygoteEvent, { session: string }>;
+
+export interface ZygoteConfig {
+  readonly level: string;
+  readonly instance: string;
+  readonly sessions: string;
+  readonly socket: string;
+  readonly cache: string;
+  readonly cgroups: boolean;
+  readonly preload: readonly string[];
+  readonly ahead: number;
+  readonly tmpBytes: number;
+  readonly twinDelayMs: number;
+}
+
+/** A command that has no answer of its own: facts follow. */
+interface ZygoteCommand {
+  readonly op: 'open' | 'close' | 'watch' | 'unwatch';
+  readonly session: string;
+  readonly [field: string]: unknown;
+}
+
+/** The warm template process, seen from the host. */
+export class Zygote implements AsyncDisposable {
+  readonly exited: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #control: Socket;
+  readonly #listeners = new Map<string, (fact: SessionFact) => void>();
+  readonly #requests = new Map<number, (problem: string | null) => void>();
+  readonly #first = Promise.withResolvers<Ready>();
+  #nextRequest = 1;
+  #stderr = '';
+  #hasEnded = false;
+
+  private constructor(python: string) {
+    this.#child = spawn(python, ['-I', '-B', ZYGOTE_FILE], {
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      detached: true, // a Ctrl-C at the terminal is the host's to handle
+    });
+    this.#control = this.#child.stdio[CONTROL_FD] as Socket;
+    this.#control.on('error', () => this.#control.destroy());
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      if (process.env['VIV_DEBUG']) process.stderr.write(chunk);
+      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-KEPT_STDERR_BYTES);
+    });
+    readFrames(this.#control, new FrameReader(), {
+      frame: (header) => { if (process.env['VIV_DEBUG']) console.error('Z', JSON.stringify(header)); this.#onEvent(ZygoteEvent.parse(header)); },
+      violation: (error) => this.#first.reject(error),
+    });
+    this.exited = this.#watchExit();
+    this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
+  }
+
+  /** Spawns a zygote and waits until it is warm; what the machine refuses is an error that says why. */
+  static async start(python: string, config: ZygoteConfig, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: Ready }> {
+    signal?.throwIfAborted();
+    const zygote = new Zygote(python);
+    const abort = (): void => void zygote.close();
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      zygote.#control.write(encodeFrame(config));
+      return { zygote, ready: await zygote.#first.promise };
+    } catch (error) {
+      await zygote.close();
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  get isAlive(): boolean {
+    return !this.#hasEnded;
+  }
+
+  /** Hears the facts of one session from now on. */
+  listen(session: string, listener: (fact: SessionFact) => void): void {
+    this.#listeners.set(session, listener);
+  }
+
+  tell(command: ZygoteCommand): void {
+    if (!this.#hasEnded) this.#control.write(encodeFrame(command));
+  }
+
+  /** Has a session's pid 1 do something; the answer is null or what went wrong. */
+  ask(command: { op: 'interrupt' | 'wake'; session: string; pid: number } | { op: 'sweep'; session: string; keep: number[] }): Promise<string | null> {
+    if (this.#hasEnded) return Promise.resolve('the zygote is gone');
+    const request = this.#nextRequest;
+    this.#nextRequest += 1;
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    this.#requests.set(request, resolve);
+    this.#control.write(encodeFrame({ ...command, request }));
+    return promise;
+  }
+
+  /** Ends the zygote and with it every session. Closing the control channel is enough; SIGKILL if it is not. */
+  async close(): Promise<void> {
+    this.#control.destroy();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), END_GRACE_MS);
+    await this.exited;
+    clearTimeout(timer);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #watchExit(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#child.once('error', (error) => {
+        this.#stderr += error.message;
+        resolve();
+      });
+      this.#child.once('exit', () => resolve());
+    });
+    this.#hasEnded = true;
+    this.#control.destroy();
+    this.#child.stderr?.destroy();
+    this.#first.reject(
+      new VivariumError('ENGINE_FAILED', `The zygote ended before it was ready. ${this.#lastWords()} Run \`vivarium doctor\`.`),
+    );
+    for (const answer of this.#requests.values()) answer('the zygote is gone');
+    this.#requests.clear();
+    for (const [session, listener] of [...this.#listeners]) listener({ event: 'gone', session, cause: 'zygote' });
+    this.#listeners.clear();
+  }
+
+  #lastWords(): string {
+    const words = this.#stderr.trim();
+    return words === '' ? 'It said nothing.' : `It said: ${words}`;
+  }
+
+  #onEvent(event: ZygoteEvent): void {
+    switch (event.event) {
+      case 'ready':
+        this.#first.resolve(event);
+        break;
+      case 'unavailable':
+        this.#first.reject(new VivariumError('SANDBOX_UNAVAILABLE', event.problem));
+        break;
+      case 'answer':
+        this.#requests.get(event.request)?.(event.problem);
+        this.#requests.delete(event.request);
+        break;
+      default: {
+        const listener = this.#listeners.get(event.session);
+        if (event.event === 'gone' || event.event === 'failed') this.#listeners.delete(event.session);
+        listener?.(event);
+      }
+    }
+  }
+}
+

@@ -1,0 +1,42 @@
+/** Lets one process at a time work on a directory. */
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The kernel tells nobody when a file lock is released, so waiting means asking. */
+const ASK_AGAIN_MS = 100;
+
+const SQLITE_BUSY = 5;
+
+export interface ClaimOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onWait: () => void;
+}
+
+/**
+ * Holds the claim until disposed. It is a lock of the operating system on the file, taken through SQLite, so it ends
+ * with its owner however that dies: there are no stale claims to detect.
+ */
+export async function claim(file: string, { signal, onWait }: ClaimOptions): Promise<Disposable> {
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    for (let attempt = 0; !tryLock(database); attempt += 1) {
+      if (attempt === 0) onWait();
+      await sleep(ASK_AGAIN_MS, undefined, signal ? { signal } : {});
+    }
+  } catch (error) {
+    database.close();
+    signal?.throwIfAborted();
+    throw error;
+  }
+  return { [Symbol.dispose]: () => database.close() };
+}
+
+function tryLock(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
+    throw error;
+  }
+}

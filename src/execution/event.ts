@@ -1,0 +1,19 @@
+import type { Execution } from './execution.ts';
+
+/** A value shown by the run, as a MIME bundle: at least `text/plain`. */
+export type Result = Readonly<Record<string, string>>;
+
+/** Something that happened while code ran. The last event of a stream is `done`. */
+export type Event =
+  | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
+  | { readonly type: 'result'; readonly data: Result }
+  | { readonly type: 'done'; readonly summary: Summary };
+
+/** What is known only at the end: everything of an Execution that is not folded from its other events. */
+export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated'> & { readonly outputBytes: StreamBytes };
+
+/** Bytes per stream. */
+export interface StreamBytes {
+  readonly stdout: number;
+  readonly stderr: number;
+}

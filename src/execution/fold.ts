@@ -1,0 +1,32 @@
+import type { Event, Result } from './event.ts';
+import type { Execution } from './execution.ts';
+import { OutputBudget } from './output-budget.ts';
+
+/** Folds the stream of events into the one result; keeps at most `maxOutputBytes` of each stream. */
+export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes: number): Promise<Execution> {
+  const streams = { stdout: new OutputBudget(maxOutputBytes), stderr: new OutputBudget(maxOutputBytes) };
+  const results: Result[] = [];
+  let execution: Execution | undefined;
+  for await (const event of events) {
+    switch (event.type) {
+      case 'output':
+        streams[event.stream].add(event.text);
+        break;
+      case 'result':
+        results.push(event.data);
+        break;
+      case 'done': {
+        const { outputBytes: _, ...summary } = event.summary;
+        const truncated = { ...streams.stdout.truncation('stdout'), ...streams.stderr.truncation('stderr') };
+        execution = {
+          ...summary,
+          logs: { stdout: streams.stdout.text(), stderr: streams.stderr.text() },
+          results,
+          ...(Object.keys(truncated).length > 0 && { truncated }),
+        };
+      }
+    }
+  }
+  if (execution === undefined) throw new TypeError('an event stream ended without `done`');
+  return execution;
+}

@@ -1,0 +1,23 @@
+/** How strongly sessions are confined, strongest first. `landlock` and `none` must be asked for in words. */
+export const LEVELS = ['namespaces', 'landlock', 'none'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** What is enforced for a session, and by what. Observed at start, never assumed. */
+export interface Isolation {
+  readonly level: Level;
+  /** Whether each session has a host user id of its own (only root can give one). */
+  readonly uid: 'own' | 'shared';
+  readonly files: 'private-root' | 'landlock' | 'host';
+  readonly network: 'none' | 'host';
+  readonly proc: 'private' | 'none' | 'host';
+  readonly memory: readonly Mechanism[];
+  readonly processes: readonly Mechanism[];
+  readonly disk: readonly Mechanism[];
+  readonly seccomp: boolean;
+  /** Landlock ABI version; 0 where the kernel has none. */
+  readonly landlock: number;
+  /** What this machine lacks, and what to do about it. */
+  readonly missing: readonly string[];
+}
+
+export type Mechanism = 'cgroup' | 'rlimit' | 'watchdog' | 'tmpfs';

@@ -1,0 +1,13 @@
+export { ERROR_CODES, VivariumError } from './errors.ts';
+export type { ErrorCode } from './errors.ts';
+export { createInterpreter } from './session/interpreter.ts';
+export type { Interpreter } from './session/interpreter.ts';
+export type { Session, SessionInfo } from './session/session.ts';
+export type { InterpreterOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from './session/options.ts';
+export type { Limits, Mount } from './config.ts';
+export type { Echo, Rollback } from './engine/engine.ts';
+export type { Environment } from './environment/environment.ts';
+export type { Event, Result, StreamBytes, Summary } from './execution/event.ts';
+export type { Execution, StateReceipt, Truncation, Variable, VariableChanges } from './execution/execution.ts';
+export type { Isolation, Level, Mechanism } from './execution/isolation.ts';
+export type { Outcome, PythonError } from './execution/outcome.ts';

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { EngineSession } from '../engine/engine.ts';
+import { VivariumError } from '../errors.ts';
+import type { Execution } from '../execution/execution.ts';
+import { foldExecution } from '../execution/fold.ts';
+import type { Settings } from './options.ts';
+
+/** Code that runs once before everything else in a session, and again whenever its state had to begin anew. */
+export class InitCode {
+  readonly #inner: EngineSession;
+  readonly #settings: Settings;
+  #status: 'due' | 'done' | 'failed';
+
+  constructor(inner: EngineSession, settings: Settings) {
+    this.#inner = inner;
+    this.#settings = settings;
+    this.#status = settings.initCode === null ? 'done' : 'due';
+  }
+
+  /** The state is that of a fresh interpreter. */
+  begunAnew(): void {
+    if (this.#settings.initCode !== null) this.#status = 'due';
+  }
+
+  /** Runs the code if it is due, and says whether it was. On abort rejects with the reason. */
+  async run(signal: AbortSignal): Promise<boolean> {
+    const { initCode, limits } = this.#settings;
+    if (initCode === null || this.#status === 'done') return false;
+    signal.throwIfAborted();
+    if (this.#status === 'failed') await this.#inner.reset(); // it may have done one half of its work
+    this.#status = 'failed';
+    const { timeoutMs } = limits;
+    const request = { id: randomUUID(), code: initCode, echo: 'none', timeoutMs, signal } as const;
+    const execution = await foldExecution(this.#inner.stream(request), limits.outputBytes);
+    if (execution.outcome.status === 'cancelled') signal.throwIfAborted();
+    if (execution.outcome.status !== 'succeeded') throw initFailed(this.#inner.id, execution);
+    this.#status = 'done';
+    return true;
+  }
+}
+
+function initFailed(id: string, { outcome, error, logs }: Execution): VivariumError {
+  const details = (error?.traceback ?? logs.stderr).trim();
+  return new VivariumError(
+    'INIT_FAILED',
+    `The init code of session ${id} ${describe(outcome)}. Mend it, or leave it out.${details && `\n${details}`}`,
+    { cause: error ?? outcome },
+  );
+}
+
+function describe(outcome: Execution['outcome']): string {
+  switch (outcome.status) {
+    case 'raised':
+      return 'raised an exception';
+    case 'timed-out':
+      return `took longer than ${outcome.limitMs} ms`;
+    case 'out-of-memory':
+      return `needed more than ${outcome.limitMb} MB`;
+    case 'crashed':
+      return `crashed: ${outcome.reason}`;
+    case 'cancelled':
+    case 'succeeded':
+      return 'was cancelled';
+  }
+}

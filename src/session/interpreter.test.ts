@@ -1,0 +1,137 @@
+/** Who gets which session: keys, caps, idle time and runs that leave nothing behind. */
+import { access } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createInterpreter, type Interpreter } from './interpreter.ts';
+import type { InterpreterOptions } from './options.ts';
+
+let interpreter: Interpreter;
+beforeAll(async () => {
+  interpreter = await createInterpreter({ preload: [], maxSessionsPerClient: 2 });
+});
+afterAll(() => interpreter?.close());
+
+async function textOf(code: string, options: Parameters<Interpreter['runCode']>[1] = {}): Promise<string | undefined> {
+  return (await interpreter.runCode(code, options)).results[0]?.['text/plain'];
+}
+
+test('two clients use the same name for different values', async () => {
+  await interpreter.runCode('x = "a"', { clientId: 'a' });
+  await interpreter.runCode('x = "b"', { clientId: 'b' });
+  expect(await textOf('x', { clientId: 'a' })).toBe("'a'");
+  expect(await textOf('x', { clientId: 'b' })).toBe("'b'");
+  expect(await textOf('"x" in globals()')).toBe('False');
+  const keys = interpreter.listSessions().map(({ key }) => key);
+  expect(keys).toEqual(expect.arrayContaining(['client:a', 'client:b', 'default']));
+});
+
+test('calls that come at once for one key meet in one session', async () => {
+  const options = { chatId: 'crowd' };
+  const executions = await Promise.all([1, 2, 3, 4].map((n) => interpreter.runCode(`v${n} = ${n}`, options)));
+  expect(new Set(executions.map(({ sessionId }) => sessionId)).size).toBe(1);
+  expect(await textOf('v1 + v2 + v3 + v4', options)).toBe('10');
+});
+
+test('20 sessions in parallel, and none sees another', async () => {
+  const numbers = Array.from({ length: 20 }, (_, index) => index);
+  const run = (n: number, code: string) => interpreter.runCode(code, { sessionId: `parallel-${n}` });
+  await Promise.all(numbers.map((n) => run(n, `mine = ${n}\nopen("mine", "w").write(str(mine))`)));
+  const answers = await Promise.all(numbers.map((n) => run(n, '(mine, open("mine").read())')));
+  expect(answers.map(({ results }) => results[0]?.['text/plain'])).toEqual(numbers.map((n) => `(${n}, '${n}')`));
+  expect(new Set(answers.map(({ sessionId }) => sessionId)).size).toBe(20);
+  await Promise.all(answers.map(({ sessionId }) => interpreter.getSession(sessionId).close()));
+});
+
+test('an explicit id must exist, is unique, and is seen by its own client only', async () => {
+  await using session = await interpreter.createSession({ id: 'mine', clientId: 'owner' });
+  await session.runCode('x = 1');
+  expect(await textOf('x', { id: 'mine' })).toBe('1');
+  expect(interpreter.getSession('mine')).toBe(session);
+  await expect(interpreter.createSession({ id: 'mine' })).rejects.toMatchObject({ code: 'SESSION_EXISTS' });
+  await expect(interpreter.runCode('x', { id: 'mine', clientId: 'other' })).rejects.toMatchObject({
+    code: 'SESSION_NOT_FOUND',
+  });
+  await expect(interpreter.runCode('x', { id: 'none' })).rejects.toThrow(/"none".*createSession/);
+  // @ts-expect-error - a misspelt option of a caller from JavaScript
+  await expect(interpreter.runCode('x', { sessoinId: 'a' })).rejects.toThrow(/sessoinId/);
+});
+
+test('at the cap of a client the error names cap, count and ways out', async () => {
+  const clientId = 'greedy';
+  await using first = await interpreter.createSession({ clientId });
+  const second = await interpreter.createSession({ clientId });
+  await expect(interpreter.createSession({ clientId })).rejects.toMatchObject({
+    code: 'SESSION_LIMIT',
+    message: expect.stringMatching(/greedy has 2 sessions.*Close one.*60 minutes.*maxSessionsPerClient/) as unknown,
+  });
+  await second.close();
+  await using third = await interpreter.createSession({ clientId });
+  expect(third.clientId).toBe(first.clientId);
+});
+
+test('an evicted session says so: by id as an error, by key as a lost state', async () => {
+  await using own = await small({ idleMs: 30 });
+  const first = await own.runCode('x = 1', { clientId: 'c' });
+  const session = own.getSession(first.sessionId);
+  while (own.listSessions().length > 0) await sleep(5);
+  const says = { code: 'SESSION_CLOSED', message: expect.stringContaining('evicted after 30 ms') as unknown };
+  expect(() => own.getSession(session.id)).toThrow(expect.objectContaining(says));
+  await expect(own.runCode('1', { id: session.id })).rejects.toMatchObject(says);
+  await expect(session.runCode('1')).rejects.toMatchObject(says);
+  const [fresh, next] = await Promise.all(
+    ['"x" in globals()', '1'].map((code) => own.runCode(code, { clientId: 'c' })),
+  );
+  expect(fresh).toMatchObject({
+    results: [{ 'text/plain': 'False' }],
+    state: { status: 'lost', reason: expect.stringContaining('evicted after 30 ms') as unknown },
+  });
+  expect(next?.state.status).toBe('preserved');
+});
+
+test('a session that runs is not idle', async () => {
+  await using own = await small({ idleMs: 30 });
+  const execution = await own.runCode('import time; time.sleep(0.15); 1');
+  expect(execution).toMatchObject({ outcome: { status: 'succeeded' }, state: { status: 'preserved' } });
+});
+
+test('at the cap of all sessions the error comes at once; the interpreter has init code for each', async () => {
+  await using own = await small({ maxSessions: 1, initCode: 'started = True' });
+  expect((await own.runCode('started')).results).toEqual([{ 'text/plain': 'True' }]);
+  await expect(own.runCode('1', { clientId: 'x' })).rejects.toMatchObject({
+    code: 'SESSION_LIMIT',
+    message: expect.stringMatching(/1 sessions? .*maxSessions/) as unknown,
+  });
+  await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
+});
+
+test('a run once leaves neither variables nor files', async () => {
+  const first = await interpreter.runOnce('x = 1\nopen("f", "w").close()\nimport os; os.getcwd()', { echo: 'last' });
+  expect(first.outcome.status).toBe('succeeded');
+  const second = await interpreter.runOnce('import os; ("x" in globals(), os.listdir())', { initCode: 'y = 1' });
+  expect(second.results).toEqual([{ 'text/plain': '(False, [])' }]);
+  expect(second.sessionId).not.toBe(first.sessionId);
+  expect(() => interpreter.getSession(first.sessionId)).toThrow(expect.objectContaining({ code: 'SESSION_NOT_FOUND' }));
+});
+
+test('closing ends everything, may be done twice and at once, and is said to who comes later', async () => {
+  const own = await small({});
+  const session = await own.createSession();
+  const { workspace } = session.info();
+  await Promise.all([own.close(), own.close(), own[Symbol.asyncDispose]()]);
+  await own.close();
+  await expect(access(workspace)).rejects.toThrow('ENOENT');
+  await expect(session.runCode('1')).rejects.toMatchObject({ code: 'SESSION_CLOSED' });
+  await expect(own.runCode('1')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+  await expect(own.createSession()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+});
+
+test('a start that is given up leaves nothing running', async () => {
+  await expect(createInterpreter({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  await expect(createInterpreter({ python: '/none/python' })).rejects.toMatchObject({ code: 'PYTHON_NOT_FOUND' });
+  // @ts-expect-error - an unknown option of a caller from JavaScript
+  await expect(createInterpreter({ timeout: 5 })).rejects.toThrow(/timeout/);
+});
+
+function small(options: InterpreterOptions): Promise<Interpreter> {
+  return createInterpreter({ preload: [], poolSize: 0, ...options });
+}

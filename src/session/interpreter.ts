@@ -1,0 +1,106 @@
+import { parseConfig } from '../config.ts';
+import type { Engine } from '../engine/engine.ts';
+import { startLocalEngine } from '../engine/local/engine.ts';
+import type { Environment } from '../environment/environment.ts';
+import type { Execution } from '../execution/execution.ts';
+import type { Isolation } from '../execution/isolation.ts';
+import { resolveKey } from './keys.ts';
+import {
+  parseKeyedRun,
+  SettingsParser,
+  type InterpreterOptions,
+  type KeyOptions,
+  type OnceOptions,
+  type RunOptions,
+  type SessionOptions,
+} from './options.ts';
+import { choosePython } from './python.ts';
+import type { Session, SessionInfo } from './session.ts';
+import { Sessions } from './sessions.ts';
+
+/** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
+export async function createInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
+  return Interpreter.start(options);
+}
+
+interface InterpreterParts {
+  readonly environment: Environment;
+  readonly engine: Engine;
+  readonly sessions: Sessions;
+  readonly settings: SettingsParser;
+  readonly owned: AsyncDisposableStack;
+}
+
+/** Runs Python in sessions, and owns them. */
+export class Interpreter implements AsyncDisposable {
+  /** The Python that sessions run on, and the libraries that it has. */
+  readonly environment: Environment;
+  readonly #parts: InterpreterParts;
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: InterpreterParts) {
+    this.environment = parts.environment;
+    this.#parts = parts;
+  }
+
+  static async start({ initCode, signal, ...input }: InterpreterOptions): Promise<Interpreter> {
+    const config = parseConfig(input);
+    const settings = new SettingsParser(config, initCode ?? null);
+    await using stack = new AsyncDisposableStack();
+    const environment = await choosePython(config, signal);
+    const { python, cacheDir } = environment;
+    const engine = stack.use(await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }));
+    const sessions = stack.use(new Sessions(engine, config));
+    return new Interpreter({ environment, engine, sessions, settings, owned: stack.move() });
+  }
+
+  /** What confines sessions on this machine, as observed. */
+  get isolation(): Isolation {
+    return this.#parts.engine.isolation;
+  }
+
+  /** Runs code in the session with this id, or in that of the chat or client, which is opened if need be. */
+  async runCode(code: string, options: RunOptions & KeyOptions = {}): Promise<Execution> {
+    const { id, sessionId, chatId, clientId, ...run } = parseKeyedRun(code, options);
+    const { sessions, settings } = this.#parts;
+    if (id !== undefined) return sessions.get(id, clientId).execute(run);
+    const key = resolveKey({ sessionId, chatId, clientId });
+    const session = await sessions.ofKey(key, () => settings.parseSession(clientId === undefined ? {} : { clientId }));
+    return session.execute(run);
+  }
+
+  /** Runs code in a session of its own, which is gone afterwards with its variables and files. */
+  async runOnce(code: string, options: OnceOptions = {}): Promise<Execution> {
+    const { settings, run } = this.#parts.settings.parseOnce(code, options);
+    await using session = await this.#parts.sessions.open({ settings, isOnce: true });
+    return await session.execute(run);
+  }
+
+  /** Opens a session and runs its init code. */
+  async createSession(options: SessionOptions = {}): Promise<Session> {
+    await using stack = new AsyncDisposableStack();
+    const session = stack.use(
+      await this.#parts.sessions.open({ settings: this.#parts.settings.parseSession(options) }),
+    );
+    await session.prepare();
+    stack.move(); // ready: the caller owns it now
+    return session;
+  }
+
+  getSession(id: string): Session {
+    return this.#parts.sessions.get(id);
+  }
+
+  listSessions(): SessionInfo[] {
+    return this.#parts.sessions.list().map((session) => session.info());
+  }
+
+  /** Closes every session and ends the engine. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#parts.owned.disposeAsync());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { parseConfig } from '../config.ts';
+import { parseKeyedRun, parseRun, SettingsParser } from './options.ts';
+
+const config = parseConfig({ dataDir: '/tmp/none', idleMs: 1000, limits: { timeoutMs: 7000 } });
+const parser = new SettingsParser(config, 'x = 1');
+
+test('what is not given comes from the interpreter', () => {
+  const settings = parser.parseSession({ limits: { memoryMb: 64 } });
+  expect(settings).toMatchObject({ initCode: 'x = 1', idleMs: 1000, echo: 'last', network: false, mounts: [] });
+  expect(settings.limits).toEqual({ ...config.limits, memoryMb: 64 });
+  expect(parser.parseSession({ initCode: null, idleMs: null })).toMatchObject({ initCode: null, idleMs: null });
+});
+
+// What the compiler refuses, a caller from JavaScript may still send.
+test('an undefined limit is a limit that was not given', () => {
+  // @ts-expect-error - see above
+  expect(parser.parseSession({ limits: { timeoutMs: undefined } }).limits.timeoutMs).toBe(7000);
+});
+
+test.for<[string, () => unknown]>([
+  // @ts-expect-error - see above
+  ['timeoutMS', () => parseRun('1', { timeoutMS: 5 })],
+  // @ts-expect-error - see above
+  ['user', () => parseKeyedRun('1', { user: 'a' })],
+  // @ts-expect-error - see above
+  ['initcode', () => parser.parseSession({ initcode: '' })],
+  // @ts-expect-error - see above
+  ['memoryMB', () => parser.parseSession({ limits: { memoryMB: 1 } })],
+  // @ts-expect-error - see above
+  ['idleMs', () => parser.parseOnce('1', { idleMs: 5 })],
+  // @ts-expect-error - see above
+  ['limits', () => parser.parseSession({ limits: 5 })],
+  // @ts-expect-error - see above
+  ['code', () => parseRun(5, {})],
+  ['id', () => parser.parseSession({ id: '../up' })],
+  ['environment', () => parser.parseSession({ environment: { 'A=B': '' } })],
+])('what is wrong with %s is said by name', ([name, act]) => {
+  const says = { code: 'CONFIG_INVALID', message: expect.stringContaining(name) as unknown };
+  expect(act).toThrow(expect.objectContaining(says));
+});
+
+test('a run once has the settings of a session and the options of a run', () => {
+  const { settings, run } = parser.parseOnce('1', { echo: 'all', timeoutMs: 5, clientId: 'c' });
+  expect(settings).toMatchObject({ clientId: 'c', initCode: 'x = 1', echo: 'all', idleMs: null });
+  expect(run).toMatchObject({ code: '1', timeoutMs: 5, whenBusy: 'queue' });
+});

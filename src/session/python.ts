@@ -1,0 +1,32 @@
+import path from 'node:path';
+import type { Config } from '../config.ts';
+import { placesIn, type Environment } from '../environment/environment.ts';
+import { bestPython, findEnvironment } from '../environment/find.ts';
+import { supportedVersions, takeInventory, type Inventory } from '../environment/inventory.ts';
+import { VivariumError } from '../errors.ts';
+
+/** The Python that sessions run on: the one that was named, else what set-up made, else the best of the machine. */
+export async function choosePython(config: Config, signal?: AbortSignal): Promise<Environment> {
+  const recorded = await findEnvironment(config.dataDir);
+  if (config.python === undefined) {
+    if (recorded !== undefined) return recorded;
+    const best = await bestPython({ signal });
+    if (best === undefined) throw noPython(config.dataDir);
+    return describe(best, 'found', config.dataDir);
+  }
+  if (recorded?.python === path.resolve(config.python)) return recorded;
+  return describe(await takeInventory(config.python, { signal }), 'given', config.dataDir);
+}
+
+function describe(inventory: Inventory, source: 'given' | 'found', dataDir: string): Environment {
+  const { python, version, libraries, missing } = inventory;
+  return { python, version, source, libraries, missing: [...missing], cacheDir: placesIn(dataDir).cacheDir };
+}
+
+function noPython(dataDir: string): VivariumError {
+  return new VivariumError(
+    'PYTHON_NOT_FOUND',
+    `No Python environment was set up in ${dataDir}, and this machine has no CPython ${supportedVersions()} to use instead. ` +
+      'Run `vivarium setup`, or name an interpreter with the option `python`.',
+  );
+}

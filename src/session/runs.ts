@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import type { EngineSession, Rollback, RunRequest } from '../engine/engine.ts';
+import { VivariumError } from '../errors.ts';
+import type { Event, Summary } from '../execution/event.ts';
+import type { Execution, Variable } from '../execution/execution.ts';
+import { foldExecution } from '../execution/fold.ts';
+import type { Ending } from './endings.ts';
+import { InitCode } from './init-code.ts';
+import type { Run, Settings } from './options.ts';
+import { Turns } from './turns.ts';
+
+export interface RunsParts {
+  readonly inner: EngineSession;
+  readonly settings: Settings;
+  readonly maxQueue: number;
+  /** How an earlier session of the same key ended, for the first run to say. */
+  readonly loss: Ending | undefined;
+  /** The engine has failed the session; nothing will work any more. */
+  readonly onFailure: (message: string) => void;
+}
+
+/** What is done in a session, one thing after the other: init code, runs, and what is asked between them. */
+export class Runs {
+  readonly #inner: EngineSession;
+  readonly #settings: Settings;
+  readonly #onFailure: (message: string) => void;
+  readonly #turns: Turns;
+  readonly #initCode: InitCode;
+  readonly #closed = new AbortController();
+  #lastUsedMs = performance.now();
+  #executions = 0;
+  /** Their number when the init code ran last. */
+  #executionsAtInit: number | undefined;
+  #generation = 1;
+  #loss: Ending | undefined;
+
+  constructor({ inner, settings, maxQueue, loss, onFailure }: RunsParts) {
+    this.#inner = inner;
+    this.#settings = settings;
+    this.#onFailure = onFailure;
+    this.#turns = new Turns(inner.id, maxQueue);
+    this.#initCode = new InitCode(inner, settings);
+    this.#loss = loss;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
+  get isBusy(): boolean {
+    return this.#turns.isTaken;
+  }
+
+  /** For how long nothing was asked; 0 while something goes on. */
+  get idleForMs(): number {
+    return this.isBusy ? 0 : performance.now() - this.#lastUsedMs;
+  }
+
+  get executions(): number {
+    return this.#executions;
+  }
+
+  get queued(): number {
+    return this.#turns.waiting;
+  }
+
+  execute(run: Run): Promise<Execution> {
+    return foldExecution(this.stream(run), this.#settings.limits.outputBytes);
+  }
+
+  /** The turn is over before `done` is told: whoever hears it may go on with the session at once. */
+  async *stream(run: Run): AsyncGenerator<Event, void, undefined> {
+    const request = this.#request(run);
+    let summary: Summary | undefined;
+    try {
+      using _ = await this.#take(run);
+      await this.#initialise(request.signal);
+      this.#executions += 1;
+      for await (const event of this.#inner.stream(request)) {
+        if (event.type === 'done') summary = this.#account(event.summary);
+        else yield event;
+      }
+    } catch (error) {
+      if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
+      summary = this.#neverRan(request.id);
+    }
+    if (summary !== undefined) yield { type: 'done', summary };
+  }
+
+  async interrupt(): Promise<void> {
+    this.#closed.signal.throwIfAborted();
+    if (this.isBusy) await this.#inner.interrupt();
+  }
+
+  rollback(): Promise<Rollback> {
+    return this.#inTurn(async () => {
+      if (this.#executions === this.#executionsAtInit) throw onlyInitCodeRan();
+      const rollback = await this.#inner.rollback();
+      this.#generation = rollback.generation;
+      return rollback;
+    });
+  }
+
+  reset(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#inner.reset();
+      this.#generation += 1;
+      this.#initCode.begunAnew();
+      await this.#initialise();
+    });
+  }
+
+  inspect(): Promise<readonly Variable[]> {
+    return this.#inTurn(async () => {
+      await this.#initialise();
+      return this.#inner.inspect();
+    });
+  }
+
+  prepare(): Promise<void> {
+    return this.#inTurn(() => this.#initialise());
+  }
+
+  /** Cancels what runs; what waits and what comes later gets this error. */
+  close(error: VivariumError): void {
+    this.#turns.close(error);
+    this.#closed.abort(error);
+  }
+
+  async #initialise(signal = this.#closed.signal): Promise<void> {
+    if (await this.#initCode.run(signal)) this.#executionsAtInit = this.#executions;
+  }
+
+  #request({ code, echo, timeoutMs, signal }: Run): RunRequest & { readonly signal: AbortSignal } {
+    const closed = this.#closed.signal;
+    return {
+      id: randomUUID(),
+      code,
+      echo: echo ?? this.#settings.echo,
+      timeoutMs: timeoutMs ?? this.#settings.limits.timeoutMs,
+      signal: signal ? AbortSignal.any([signal, closed]) : closed,
+    };
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    using _ = await this.#take();
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#examine(error);
+    }
+  }
+
+  async #take(options: Pick<Run, 'whenBusy' | 'signal'> = { whenBusy: 'queue' }): Promise<Disposable> {
+    const turn = await this.#turns.take(options);
+    return {
+      [Symbol.dispose]: () => {
+        this.#lastUsedMs = performance.now();
+        turn[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** A state that is not what its user believes it to be is called lost, once. */
+  #account(summary: Summary): Summary {
+    const { state } = summary;
+    this.#generation = state.generation;
+    if (state.status === 'lost') this.#initCode.begunAnew();
+    const loss = this.#loss && `the session before ${this.#loss.what}`;
+    this.#loss = undefined;
+    const reason = this.isClosed ? 'the session was closed while this ran' : loss;
+    return reason === undefined ? summary : { ...summary, state: { ...state, status: 'lost', reason } };
+  }
+
+  /** What is to be said of a run that was cancelled before any of its code ran. */
+  #neverRan(id: string): Summary {
+    const variables = { added: [], changed: [], removed: [] };
+    return {
+      id,
+      sessionId: this.#inner.id,
+      outcome: { status: 'cancelled' },
+      state: { status: 'preserved', generation: this.#generation, variables },
+      durationMs: 0,
+      isolation: this.#inner.isolation,
+      outputBytes: { stdout: 0, stderr: 0 },
+    };
+  }
+
+  /** Who is failed by a session that ends hears of that, not of what broke on the way. */
+  #examine(error: unknown): unknown {
+    if (this.isClosed) return this.#closed.signal.reason;
+    const isFinal =
+      error instanceof VivariumError && (error.code === 'ENGINE_FAILED' || error.code === 'ENGINE_CLOSED');
+    if (isFinal) this.#onFailure(error.message);
+    return error;
+  }
+}
+
+function onlyInitCodeRan(): VivariumError {
+  return new VivariumError('NOTHING_TO_ROLL_BACK', 'There is nothing to undo: only the init code has run.');
+}

@@ -1,0 +1,241 @@
+/** Sessions with a real Python behind them. */
+import { access, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Event } from '../execution/event.ts';
+import { createInterpreter, type Interpreter } from './interpreter.ts';
+import type { SessionOptions } from './options.ts';
+import type { Session } from './session.ts';
+
+const FOREVER = 'import time\nprint("started", flush=True)\nwhile True: time.sleep(0.01)';
+
+let interpreter: Interpreter;
+beforeAll(async () => {
+  interpreter = await createInterpreter({ preload: [], maxQueue: 2 });
+});
+afterAll(() => interpreter?.close());
+
+async function open(options: SessionOptions = {}): Promise<Session> {
+  const session = await interpreter.createSession(options);
+  onTestFinished(() => session.close());
+  return session;
+}
+
+/** Begins an endless program and resolves when it runs. */
+async function occupy(session: Session, signal?: AbortSignal) {
+  const events = session.stream(FOREVER, signal ? { signal } : {});
+  expect(await events.next()).toMatchObject({ value: { type: 'output', text: 'started\n' } });
+  return events;
+}
+
+test('variables persist from run to run', async () => {
+  const session = await open();
+  await session.runCode('x = 10');
+  const execution = await session.runCode('print(x * 2)');
+  expect(execution).toMatchObject({
+    sessionId: session.id,
+    outcome: { status: 'succeeded' },
+    logs: { stdout: '20\n', stderr: '' },
+    state: { status: 'preserved' },
+  });
+  expect(session.info()).toMatchObject({ id: session.id, status: 'idle', executions: 2, queued: 0, clientId: null });
+});
+
+test('a raising program is a result, not an exception', async () => {
+  const session = await open();
+  const execution = await session.runCode('1/0');
+  expect(execution.outcome.status).toBe('raised');
+  expect(execution.error).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
+});
+
+test('expressions are echoed as the session, or else the run, says', async () => {
+  const session = await open({ echo: 'all' });
+  expect((await session.runCode('1\n2')).logs.stdout).toBe('1\n2\n');
+  const last = await session.runCode('1\n2', { echo: 'last' });
+  expect(last).toMatchObject({ logs: { stdout: '' }, results: [{ 'text/plain': '2' }] });
+  expect(await session.runCode('1\n2', { echo: 'none' })).toMatchObject({ logs: { stdout: '' }, results: [] });
+});
+
+test('__future__, await and indented code work as they are written', async () => {
+  const session = await open();
+  await session.runCode('from __future__ import annotations');
+  const code = '    import asyncio\n    def f(a: Missing): pass\n    await asyncio.sleep(0, 42)';
+  expect(await session.runCode(code)).toMatchObject({
+    outcome: { status: 'succeeded' },
+    results: [{ 'text/plain': '42' }],
+  });
+});
+
+test('runs of one session take turns, in the order of the calls', async () => {
+  const session = await open();
+  const first = session.runCode('import time; time.sleep(0.05); order = [1]');
+  const second = session.runCode('order.append(2)');
+  expect(session.info()).toMatchObject({ status: 'running', queued: 1 });
+  await Promise.all([first, second]);
+  expect((await session.runCode('order')).results).toEqual([{ 'text/plain': '[1, 2]' }]);
+});
+
+test('a full queue refuses with numbers, and who asks not to wait is refused', async () => {
+  const session = await open();
+  const events = await occupy(session);
+  const waiting = [session.runCode('1'), session.inspect()];
+  await expect(session.runCode('3')).rejects.toMatchObject({
+    code: 'QUEUE_FULL',
+    message: expect.stringMatching(/2 calls wait/) as unknown,
+  });
+  await expect(session.runCode('3', { whenBusy: 'refuse' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
+  await events.return();
+  await Promise.all(waiting);
+});
+
+test('an abort in the queue gives the place up, and the code never runs', async () => {
+  const session = await open();
+  const events = await occupy(session);
+  const controller = new AbortController();
+  const cancelled = session.runCode('ran = True', { signal: controller.signal });
+  const later = session.runCode('"ran" in globals()');
+  controller.abort();
+  expect(await cancelled).toMatchObject({
+    outcome: { status: 'cancelled' },
+    durationMs: 0,
+    state: { status: 'preserved' },
+  });
+  await events.return();
+  expect((await later).results).toEqual([{ 'text/plain': 'False' }]);
+  const never = await session.runCode('1', { signal: controller.signal });
+  expect(never.outcome).toEqual({ status: 'cancelled' });
+});
+
+test('an abort while running stops the program, keeps its output and the state', async () => {
+  const session = await open();
+  await session.runCode('kept = 1');
+  const controller = new AbortController();
+  const events: Event[] = [];
+  for await (const event of session.stream(FOREVER, { signal: controller.signal })) {
+    events.push(event);
+    if (event.type === 'output') controller.abort();
+  }
+  expect(events.at(-1)).toMatchObject({ type: 'done', summary: { outcome: { status: 'cancelled' } } });
+  expect((await session.runCode('kept')).results).toEqual([{ 'text/plain': '1' }]);
+});
+
+test('interrupt stops what runs, and harms nobody when nothing does', async () => {
+  const session = await open();
+  await session.interrupt();
+  await session.runCode('kept = 1');
+  const events = await occupy(session);
+  await session.interrupt();
+  const rest = await Array.fromAsync(events);
+  expect(rest.at(-1)).toMatchObject({ type: 'done', summary: { outcome: { status: 'cancelled' } } });
+  expect((await session.runCode('kept')).results).toEqual([{ 'text/plain': '1' }]);
+});
+
+test('the stream shows the first print before the end', async () => {
+  const session = await open();
+  const path = `${session.info().workspace}/go`;
+  const code =
+    'import os, time\nprint("first", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.005)\nprint("second")';
+  const seen: string[] = [];
+  for await (const event of session.stream(code)) {
+    if (event.type === 'output') seen.push(event.text);
+    if (seen.length === 1) await writeFile(path, '');
+  }
+  expect(seen.join('')).toBe('first\nsecond\n');
+});
+
+test('who hears `done` may go on with the session inside the loop', async () => {
+  const session = await open();
+  const results = [];
+  for await (const event of session.stream('x = 5')) {
+    if (event.type === 'done') results.push(...(await session.runCode('x')).results);
+  }
+  expect(results).toEqual([{ 'text/plain': '5' }]);
+});
+
+test('breaking out of a stream stops the program and frees the session', async () => {
+  const session = await open();
+  for await (const event of session.stream(FOREVER)) if (event.type === 'output') break;
+  expect(session.info().status).toBe('idle');
+  expect((await session.runCode('1')).outcome.status).toBe('succeeded');
+});
+
+test('a run may have a time limit of its own', async () => {
+  const session = await open();
+  const execution = await session.runCode(FOREVER, { timeoutMs: 100 });
+  expect(execution).toMatchObject({
+    outcome: { status: 'timed-out', limitMs: 100 },
+    logs: { stdout: 'started\n' },
+    state: { status: 'preserved' },
+  });
+});
+
+test('rollback undoes the last run, reset begins anew on the same files', async () => {
+  const session = await open();
+  await session.runCode('x = 1\nopen("kept", "w").close()');
+  await session.runCode('x = 2');
+  expect(await session.rollback()).toMatchObject({ generation: 2 });
+  expect((await session.runCode('x')).results).toEqual([{ 'text/plain': '1' }]);
+  await session.reset();
+  const execution = await session.runCode('import os; ("x" in globals(), os.path.exists("kept"))');
+  expect(execution.results).toEqual([{ 'text/plain': '(False, True)' }]);
+  await expect((await open()).rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });
+});
+
+test('inspect shows the variables', async () => {
+  const session = await open();
+  await session.runCode('answer = 42');
+  expect(await session.inspect()).toEqual([expect.objectContaining({ name: 'answer', type: 'int' })]);
+});
+
+test('a crash is an outcome, and the state before it is back', async () => {
+  const session = await open();
+  await session.runCode('kept = 1');
+  const execution = await session.runCode('import os; os._exit(3)');
+  expect(execution).toMatchObject({ outcome: { status: 'crashed', exitCode: 3 }, state: { status: 'restored' } });
+  expect((await session.runCode('kept')).results).toEqual([{ 'text/plain': '1' }]);
+});
+
+test('init code runs once before everything, and again after a reset', async () => {
+  const session = await open({ initCode: 'print("not shown")\nstarted = globals().get("started", 0) + 1' });
+  expect(session.info().executions).toBe(0);
+  expect(await session.runCode('started')).toMatchObject({ logs: { stdout: '' }, results: [{ 'text/plain': '1' }] });
+  expect((await session.runCode('started')).results).toEqual([{ 'text/plain': '1' }]);
+  await session.reset();
+  expect((await session.inspect()).map(({ name }) => name)).toEqual(['started']);
+});
+
+test('init code is not what a rollback undoes', async () => {
+  const session = await open({ initCode: 'base = 1' });
+  await expect(session.rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });
+  expect((await session.runCode('base')).results).toEqual([{ 'text/plain': '1' }]);
+});
+
+test('init code that fails is an error with its traceback, and leaves no session behind', async () => {
+  const before = interpreter.listSessions().length;
+  await expect(interpreter.createSession({ initCode: 'ok = 1\n1/0' })).rejects.toMatchObject({
+    code: 'INIT_FAILED',
+    message: expect.stringContaining('ZeroDivisionError') as unknown,
+    cause: { name: 'ZeroDivisionError' },
+  });
+  expect(interpreter.listSessions()).toHaveLength(before);
+});
+
+test('a closed session says so; what ran is cancelled, what waited fails, its files are gone', async () => {
+  const session = await interpreter.createSession({ limits: { graceMs: 50 } });
+  const { workspace } = session.info();
+  const events = await occupy(session);
+  const rest = Array.fromAsync(events);
+  const waiting = session.runCode('1');
+  await Promise.all([
+    session.close(),
+    session.close(),
+    expect(waiting).rejects.toMatchObject({ code: 'SESSION_CLOSED' }),
+    expect(session.runCode('1')).rejects.toMatchObject({ code: 'SESSION_CLOSED' }),
+  ]);
+  await session.close();
+  expect((await rest).at(-1)).toMatchObject({
+    summary: { outcome: { status: 'cancelled' }, state: { status: 'lost', reason: expect.any(String) as unknown } },
+  });
+  expect(session.info().status).toBe('closed');
+  expect(() => interpreter.getSession(session.id)).toThrow(/was closed/);
+  await expect(access(workspace)).rejects.toThrow('ENOENT');
+});

@@ -1,0 +1,108 @@
+import { VivariumError } from '../errors.ts';
+
+export interface TurnOptions {
+  /** `refuse`: an error instead of a place in the queue. */
+  readonly whenBusy?: 'queue' | 'refuse';
+  /** Gives up the place in the queue. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Waiter {
+  readonly start: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** One thing at a time happens in a session; the others wait in the order they came, and not too many of them. */
+export class Turns {
+  readonly #name: string;
+  readonly #maxWaiting: number;
+  readonly #waiting = new Set<Waiter>();
+  #isTaken = false;
+  #end: VivariumError | null = null;
+
+  constructor(name: string, maxWaiting: number) {
+    this.#name = name;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  get isTaken(): boolean {
+    return this.#isTaken;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Resolves when it is the caller's turn, which lasts until it is disposed. On abort rejects with the reason. */
+  async take({ whenBusy = 'queue', signal }: TurnOptions = {}): Promise<Disposable> {
+    signal?.throwIfAborted();
+    if (this.#end !== null) throw this.#end;
+    if (this.#isTaken) {
+      this.#admit(whenBusy);
+      await this.#wait(signal);
+      if (this.#end !== null) throw this.#end; // closed in the moment between
+    }
+    this.#isTaken = true;
+    return this.#turn();
+  }
+
+  /** Whoever waits, and whoever comes later, gets this error. */
+  close(error: VivariumError): void {
+    this.#end ??= error;
+    for (const waiter of this.#waiting) waiter.fail(this.#end);
+    this.#waiting.clear();
+  }
+
+  #admit(whenBusy: 'queue' | 'refuse'): void {
+    if (whenBusy === 'refuse') {
+      throw new VivariumError(
+        'SESSION_BUSY',
+        `Session ${this.#name} is running something, and this call asked not to wait. ` +
+          'Try again later, interrupt what runs, or use `whenBusy: "queue"`.',
+      );
+    }
+    if (this.#waiting.size < this.#maxWaiting) return;
+    throw new VivariumError(
+      'QUEUE_FULL',
+      `Session ${this.#name} is busy and ${this.#waiting.size} calls wait for it already, as many as may (maxQueue). ` +
+        'Wait for one of them, use another session for work in parallel, or raise `maxQueue`.',
+    );
+  }
+
+  async #wait(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { start: resolve, fail: reject };
+    const leave = (): void => {
+      if (this.#waiting.delete(waiter)) reject(signal?.reason);
+    };
+    this.#waiting.add(waiter);
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  #turn(): Disposable {
+    let isOver = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (isOver) return;
+        isOver = true;
+        this.#passOn();
+      },
+    };
+  }
+
+  /** The turn goes from hand to hand: nobody who comes in between can take it from the first in the queue. */
+  #passOn(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#isTaken = false;
+      return;
+    }
+    this.#waiting.delete(next);
+    next.start();
+  }
+}

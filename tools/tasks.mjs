@@ -1,0 +1,63 @@
+/** What each npm script does once everything is installed. Plain JavaScript, like the bootstrap that loads it. */
+import { rmSync } from 'node:fs';
+
+const CHECKS = {
+  tsc: ['--noEmit'],
+  oxlint: ['--type-aware', '--deny-warnings'],
+  oxfmt: ['--check'],
+  knip: ['--no-progress'],
+};
+
+/** `run` starts a command and resolves to its exit code; `args` came after the name of the script. */
+export const TASKS = {
+  start: { needsPython: true, run: ({ run, args }) => run('node', ['examples/tour.ts', ...args]) },
+  test: { needsPython: true, run: test },
+  check: { needsPython: false, run: check },
+  fix: { needsPython: false, run: ({ run }) => sequence(run, [['oxlint', '--type-aware', '--fix'], ['oxfmt']]) },
+  build: { needsPython: false, run: build },
+  bench: { needsPython: true, run: ({ run, args }) => run('node', ['bench/main.ts', ...args]) },
+  setup: { needsPython: true, run: () => 0 },
+};
+
+async function test({ run, args }) {
+  const python = process.env.VIVARIUM_PYTHON ?? 'python3';
+  const failed = [];
+  const suite = async (label, command, commandArgs) => {
+    console.log(`\n== ${label}`);
+    if ((await run(command, commandArgs)) !== 0) failed.push(label);
+  };
+  await suite('Python tests', python, ['-B', '-m', 'unittest', 'discover', '-s', 'python/tests', '-t', 'python']);
+  await suite('TypeScript tests', 'vitest', ['run', ...args]);
+  console.log(failed.length === 0 ? '\nPASS: all tests passed' : `\nFAIL: ${failed.join(' and ')} failed`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+async function check({ run }) {
+  const results = await Promise.all(
+    Object.entries(CHECKS).map(async ([tool, toolArgs]) => {
+      const output = [];
+      const code = await run(tool, toolArgs, { onOutput: (chunk) => output.push(chunk) });
+      console.log(code === 0 ? `ok      ${tool}` : `FAILED  ${tool}\n${Buffer.concat(output).toString().trimEnd()}\n`);
+      return code;
+    }),
+  );
+  const isClean = results.every((code) => code === 0);
+  console.log(isClean ? 'PASS: all checks passed' : 'FAIL: see above; "npm run fix" repairs what can be repaired');
+  return isClean ? 0 : 1;
+}
+
+function build({ run }) {
+  rmSync('dist', { recursive: true, force: true });
+  return sequence(run, [
+    ['tsc', '-p', 'tsconfig.build.json'],
+    ['node', 'tools/bundle.ts'],
+  ]);
+}
+
+async function sequence(run, commands) {
+  for (const [command, ...args] of commands) {
+    const code = await run(command, args);
+    if (code !== 0) return code;
+  }
+  return 0;
+}
