@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Iterable
 
 SWEEP_SECONDS = 2.0
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
@@ -45,7 +46,7 @@ class Init:
     def _obey(self) -> None:
         message = self._lifeline.recv(65536)
         if not message:
-            os._exit(0)  # the kernel ends every other process of this pid namespace
+            self._leave()
         command = json.loads(message)
         operation = command["op"]
         if operation == "interrupt":
@@ -71,17 +72,21 @@ class Init:
     def _sweep(self, keep: set[int]) -> str | None:
         """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill."""
         deadline = time.monotonic() + SWEEP_SECONDS
-        candidates: list[int] = list(range(2, self._newest_pid() + 1))
         while True:
-            left = [pid for pid in candidates if pid not in keep and self._signal(pid, signal.SIGKILL) is None]
+            left = [pid for pid in self._processes() if pid not in keep and self._signal(pid, signal.SIGKILL) is None]
             self._reap()
             if not left:
                 return None
             if time.monotonic() > deadline:
                 return f"{len(left)} processes could not be ended"
             time.sleep(0.0005)
-            newest = self._newest_pid()
-            candidates = left + list(range(candidates[-1] + 1, newest + 1)) if newest > candidates[-1] else left
+
+    def _processes(self) -> Iterable[int]:
+        """Every number that a process of this namespace can have."""
+        return range(2, self._newest_pid() + 1)
+
+    def _leave(self) -> None:
+        os._exit(0)  # the kernel ends every other process of this pid namespace
 
     def _newest_pid(self) -> int:
         """The highest pid in use here: numbers are handed out upwards, so a child of ours gets the next one."""

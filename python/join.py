@@ -112,6 +112,8 @@ def _close_walls(admission: Admission) -> None:
     _prefer_for_oom()
     _reseed()
     _reset_signals()
+    if admission.level != "namespaces":
+        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
     if admission.level == "none":
         limits.set_limits(_limits(admission))
         return
@@ -148,6 +150,7 @@ def _landlock(admission: Admission) -> None:
         readable += ["/etc", "/proc", "/dev", "/.cache"]
         writable += ["/tmp", "/dev/shm", admission.rollback]
     else:
+        writable += [admission.rollback]
         readable += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", f"/proc/{os.getpid()}"]
         if admission.network:
             readable += ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl"]

@@ -57,7 +57,7 @@ def serve(channel: socket.socket, site: Site) -> None:
 
 def _build(request: dict, site: Site) -> tuple[dict, list[int]]:
     """One enclosure; its lifeline and its namespaces as descriptors."""
-    _make_directories(request, site)
+    make_directories(f"{site.sessions}/{request['workspace']}", request["uid"] if site.privileged else None)
     group = _make_group(request, site)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
@@ -83,16 +83,15 @@ def _expect(lifeline: socket.socket, word: str) -> None:
         raise RuntimeError(message or f"pid 1 ended before it was {word}")
 
 
-def _make_directories(request: dict, site: Site) -> None:
+def make_directories(home: str, owner: int | None) -> None:
     """The session's place on disk, owned by the session."""
-    home = f"{site.sessions}/{request['workspace']}"
     for path in (home, f"{home}/workspace", f"{home}/rollback"):
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
             continue
-        if site.privileged:
-            os.chown(path, request["uid"], request["uid"])
+        if owner is not None:
+            os.chown(path, owner, owner)
 
 
 def _make_group(request: dict, site: Site) -> cgroup.Group | None:

@@ -45,6 +45,10 @@ class Stage:
     # As the host sees them, to clean up after a zygote that could not.
     host_groups: tuple[str, ...]
 
+    def uid_of(self, count: int) -> int:
+        """The user id of the session with this number."""
+        return self.first_uid + count if self.privileged else self.first_uid
+
     def site(self) -> Site:
         """What the launcher needs to know."""
         return Site(
@@ -111,7 +115,7 @@ def session_environment() -> dict[str, str]:
 def enter(config: dict, control: int) -> Stage:
     """Build stage 0 for the asked level and go there; raises OSError where this machine refuses."""
     cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
-    privileged, first_uid = _session_uids()
+    privileged, first_uid = _session_uids(config["level"])
     common = {
         "level": config["level"],
         "instance": config["instance"],
@@ -182,9 +186,9 @@ def _build_ground(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgro
     )
 
 
-def _session_uids() -> tuple[bool, int]:
+def _session_uids(level: str) -> tuple[bool, int]:
     """Whether sessions get user ids of their own, and the first of them; only root can give them."""
-    if os.geteuid() != 0 or not probe.check("sessionUids")["ok"]:
+    if level == "none" or os.geteuid() != 0 or not probe.check("sessionUids")["ok"]:
         return False, os.getuid()
     # Zygotes that run side by side use ranges of their own.
     return True, FIRST_UID + os.getpid() % 1000 * UIDS_EACH

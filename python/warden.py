@@ -7,31 +7,19 @@ import os
 import select
 import signal
 import socket
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import launcher
 import wire
-from confine import cgroup, kernel
-from join import Admission, join
+from birth import Born, Labour, fork_guarded, fork_into
+from enclosures import BuildFailed, Enclosure, Supply
+from guard import end_orphans
+from join import Admission
+from launcher import make_directories
 from stage import Stage
 from watch import Watch, Watched
 
 KILLED_BY_US = "closed"
-EXIT_NOT_JOINED = 113
-
-
-@dataclass
-class Enclosure:
-    """Walls that wait for a worker."""
-
-    init: int
-    workspace: str
-    uid: int
-    lifeline: socket.socket
-    namespaces: tuple[int, ...]
-    group: cgroup.Group | None
+CGROUP_SLACK = 128 << 20
 
 
 @dataclass
@@ -47,59 +35,53 @@ class Record:
     cause: str | None = None
 
 
-@dataclass(frozen=True)
-class Born:
-    """What the forked child returns with instead of the loop's end."""
-
-    control: int
-    admission: Admission
-
-
 class Warden:
     """Owner of all sessions of one zygote."""
 
-    def __init__(self, control: int, stage: Stage, launcher_channel: Callable[[], tuple[socket.socket, int]]) -> None:
+    def __init__(self, control: int, stage: Stage, supply: Supply | None) -> None:
         self._control = control
         self._stage = stage
-        self._start_launcher = launcher_channel
-        self._launcher, self._launcher_pid = launcher_channel()
+        self._supply = supply
         self._own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._sessions: dict[str, Record] = {}
         self._by_worker: dict[int, Record] = {}
         self._by_init: dict[int, Record] = {}
-        self._ready: deque[Enclosure] = deque()
-        self._building: dict[str, dict | None] = {}
-        self._requests: dict[str, dict] = {}
-        self._built = 0
-        self._epoll = select.epoll()
         self._lifelines: dict[int, Record] = {}
+        self._guarded = 0
+        self._epoll = select.epoll()
         self._watch = Watch(self._overstepped)
 
     def serve(self) -> Born | None:
-        """Serve until the host is gone (None), or return in a child that has become a worker."""
+        """Serve until the host is gone, or return in a child that has become a worker."""
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_read, False)
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for fd in (self._control, wake_read, self._launcher.fileno()):
-            self._epoll.register(fd, select.EPOLLIN)
-        self._refill()
+        self._epoll.register(self._control, select.EPOLLIN)
+        self._epoll.register(wake_read, select.EPOLLIN)
+        if self._supply is not None:
+            self._epoll.register(self._supply.fileno(), select.EPOLLIN)
+            self._supply.refill()
         while True:
             for fd, _ in self._epoll.poll(self._watch.next_tick_s()):
-                if fd == self._control:
-                    born = self._obey()
-                elif fd == self._launcher.fileno():
-                    born = self._take_enclosure()
-                elif fd == wake_read:
+                if fd == wake_read:
                     os.read(wake_read, 4096)
-                    born = None
-                else:
-                    born = self._hear(fd)
+                    continue
+                born = self._attend(fd)
                 if born is not None:
                     return born
             self._reap()
             self._watch.tick()
+
+    def _attend(self, fd: int) -> Born | None:
+        if fd == self._control:
+            return self._obey()
+        if self._supply is not None and fd == self._supply.fileno():
+            return self._take_enclosure()
+        if fd in self._lifelines:
+            self._hear(fd)
+        return None
 
     # Commands of the host
 
@@ -144,127 +126,95 @@ class Warden:
         except OSError as error:
             self._tell({"event": "answer", "request": command["request"], "problem": f"pid 1 is gone: {error}"})
 
+    # Opening
+
     def _open(self, command: dict) -> Born | None:
-        is_plain = not command["mounts"] and not command["network"] and command["workspace"] is None
-        if is_plain and self._ready:
-            enclosure = self._ready.popleft()
-            self._refill()
-            return self._launch(command, enclosure)
-        self._request_enclosure(command)
-        return None
-
-    # Enclosures
-
-    def _refill(self) -> None:
-        while len(self._ready) + sum(1 for command in self._building.values() if command is None) < self._stage.ahead:
-            self._request_enclosure(None)
-
-    def _request_enclosure(self, command: dict | None) -> None:
-        self._built += 1
-        name = f"{self._stage.instance}-{self._built}"
-        request = {
-            "id": name,
-            "workspace": (command and command["workspace"]) or name,
-            "uid": (command and command["uid"]) or self._stage.first_uid + self._built,
-            "mounts": [{**mount, "source": self._stage.host + mount["source"]} for mount in command["mounts"]] if command else [],
-            "network": bool(command and command["network"]),
-        }
-        self._building[name] = command
-        self._requests[name] = request
-        try:
-            self._launcher.send(json.dumps(request).encode())
-        except OSError:
-            return  # the launcher has just died: its successor is given every open request
+        if self._supply is None:
+            return self._open_guarded(command)
+        enclosure = self._supply.claim(command)
+        return self._launch(command, enclosure) if enclosure is not None else None
 
     def _take_enclosure(self) -> Born | None:
         try:
-            message, fds, _, _ = socket.recv_fds(self._launcher, 1 << 20, 16)
+            delivery = self._supply.receive()
+        except BuildFailed as failure:
+            self._tell({"event": "failed", "session": failure.command["session"], "problem": str(failure)})
+            return None
         except OSError:
-            message, fds = b"", []
-        if not message:
-            self._replace_launcher()
+            self._epoll.unregister(self._supply.fileno())
+            self._supply.replace_launcher()
+            self._epoll.register(self._supply.fileno(), select.EPOLLIN)
             return None
-        answer = json.loads(message)
-        command = self._building.pop(answer["id"])
-        del self._requests[answer["id"]]
-        if "error" in answer:
-            if command is not None:
-                self._tell({"event": "failed", "session": command["session"], "problem": answer["error"]})
-            return None
-        lifeline = socket.socket(fileno=fds[0])
-        group = cgroup.Group(self._stage.cgroups.kind, answer["group"]) if answer["group"] else None
-        enclosure = Enclosure(answer["init"], answer["workspace"], answer["uid"], lifeline, tuple(fds[1:]), group)
-        if command is None:
-            self._ready.append(enclosure)
-            return None
-        return self._launch(command, enclosure)
-
-    def _replace_launcher(self) -> None:
-        self._epoll.unregister(self._launcher.fileno())
-        self._launcher.close()
-        self._launcher, self._launcher_pid = self._start_launcher()
-        self._epoll.register(self._launcher.fileno(), select.EPOLLIN)
-        for request in self._requests.values():
-            self._launcher.send(json.dumps(request).encode())
-
-    # Workers
+        return self._launch(*delivery) if delivery is not None else None
 
     def _launch(self, command: dict, enclosure: Enclosure) -> Born | None:
-        """Fork once, straight into the enclosure's pid namespace."""
-        home = f"{self._stage.sessions}/{enclosure.workspace}"
-        admission = self._stage.admission(command, enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
-        go_read, go_write = os.pipe()
-        status_read, status_write = os.pipe()
-        kernel.setns(enclosure.namespaces[0])
+        admission = self._admission(command, enclosure)
         try:
-            worker = os.fork()
+            labour = fork_into(enclosure.namespaces, self._own_pid_namespace, admission)
         except OSError as error:
-            worker, problem = -1, f"fork: {error.strerror}"
-        if worker == 0:
-            return _be_born(admission, go_read, status_write)
-        kernel.setns(self._own_pid_namespace)
-        os.close(go_read)
-        os.close(status_write)
+            enclosure.close()
+            self._tell({"event": "failed", "session": command["session"], "problem": f"fork: {error.strerror}"})
+            return None
+        if isinstance(labour, Born):
+            return labour
         for fd in enclosure.namespaces:
             os.close(fd)
-        if worker < 0:
-            for fd in (go_write, status_read):
-                os.close(fd)
-            enclosure.lifeline.close()  # its pid 1 ends with it
-            self._tell({"event": "failed", "session": command["session"], "problem": problem})
-            return None
-        record = Record(command["session"], replace(enclosure, namespaces=()), worker, status_read, admission.memory_bytes)
-        self._add(record)
-        if self._attach_limits(record, admission):
-            os.write(go_write, b"g")
-        os.close(go_write)
-        self._tell({"event": "opened", "session": record.session, "workspace": enclosure.workspace, "uid": enclosure.uid})
+        enclosure.namespaces = ()
+        self._by_worker[labour.pid] = self._admit(command, enclosure, labour, labour.pid, admission)
         return None
 
-    def _add(self, record: Record) -> None:
-        fd = record.enclosure.lifeline.fileno()
-        self._sessions[record.session] = record
-        self._by_worker[record.worker] = record
-        self._by_init[record.enclosure.init] = record
-        self._lifelines[fd] = record
-        self._epoll.register(fd, select.EPOLLIN)
+    def _open_guarded(self, command: dict) -> Born | None:
+        """No namespaces here: a guard takes the place of pid 1."""
+        self._guarded += 1
+        workspace = command["workspace"] or f"{self._stage.instance}-{self._guarded}"
+        uid = command["uid"] or self._stage.uid_of(self._guarded)
+        make_directories(f"{self._stage.sessions}/{workspace}", uid if self._stage.privileged else None)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        group = None
+        if self._stage.cgroups.kind != "none":
+            group = self._stage.cgroups.create(f"vivarium-{self._stage.instance}-{self._guarded}", memory_bytes=None, processes=None)
+        enclosure = Enclosure(0, workspace, uid, ours, (), group)
+        admission = self._admission(command, enclosure)
+        labour = fork_guarded(theirs, admission)
+        if isinstance(labour, Born):
+            return labour
+        theirs.close()
+        enclosure.init = labour.pid
+        self._admit(command, enclosure, labour, 0, admission)
+        return None
 
-    def _attach_limits(self, record: Record, admission: Admission) -> bool:
+    def _admission(self, command: dict, enclosure: Enclosure) -> Admission:
+        home = f"{self._stage.sessions}/{enclosure.workspace}"
+        return self._stage.admission(command, enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
+
+    def _admit(self, command: dict, enclosure: Enclosure, labour: Labour, worker: int, admission: Admission) -> Record:
+        record = Record(command["session"], enclosure, worker, labour.status, admission.memory_bytes)
+        self._sessions[record.session] = record
+        self._by_init[enclosure.init] = record
+        self._lifelines[enclosure.lifeline.fileno()] = record
+        self._epoll.register(enclosure.lifeline.fileno(), select.EPOLLIN)
+        labour.let_go(self._attach_limits(record, labour.pid, admission))
+        self._tell({"event": "opened", "session": record.session, "workspace": enclosure.workspace, "uid": enclosure.uid})
+        return record
+
+    def _attach_limits(self, record: Record, pid: int, admission: Admission) -> bool:
         """Fail closed: a worker whose limits cannot be attached never gets its go."""
         group = record.enclosure.group
         if group is None:
             return True
         try:
-            group.set_memory(2 * admission.memory_bytes + (128 << 20))
-            group.set_processes(admission.processes + 8)
-            group.attach(record.worker)
+            group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
+            group.set_processes(admission.processes)
+            group.attach(pid)
         except OSError as error:
             record.cause = f"cgroup: {error}"
             return False
         return True
 
+    # Facts
+
     def _hear(self, fd: int) -> None:
-        """A pid 1 answers a command, or tells how a promoted worker ended."""
+        """A pid 1 answers a command, or tells how a worker ended that is its child."""
         record = self._lifelines[fd]
         try:
             message = record.enclosure.lifeline.recv(65536)
@@ -276,11 +226,9 @@ class Warden:
             return
         fact = json.loads(message)
         if "exited" in fact:
-            self._tell_exit(record, fact["exited"], fact["status"])
+            self._tell_exit(record, fact["status"])
         else:
             self._tell({"event": "answer", "request": fact["request"], "problem": fact["problem"]})
-
-    # Facts
 
     def _reap(self) -> None:
         while True:
@@ -291,22 +239,22 @@ class Warden:
             if pid == 0:
                 return
             if pid in self._by_worker:
-                record = self._by_worker.pop(pid)
-                self._tell_exit(record, 0, status)
+                self._tell_exit(self._by_worker.pop(pid), status)
             elif pid in self._by_init:
                 self._bury(self._by_init.pop(pid))
+            elif self._supply is not None:
+                self._supply.bury(pid)
 
-    def _tell_exit(self, record: Record, pid: int, status: int) -> None:
+    def _tell_exit(self, record: Record, status: int) -> None:
         code = os.waitstatus_to_exitcode(status)
         self._tell(
             {
                 "event": "exited",
                 "session": record.session,
-                "pid": pid,
                 "code": code if code >= 0 else None,
                 "signal": -code if code < 0 else None,
                 "cause": self._cause_of(record),
-                "problem": self._join_problem(record) if pid == 0 else None,
+                "problem": self._join_problem(record),
             }
         )
 
@@ -325,34 +273,42 @@ class Warden:
         """What a worker wrote that failed before its walls were closed."""
         if record.status < 0:
             return None
-        text = os.read(record.status, 4096).decode("utf-8", "replace")
+        os.set_blocking(record.status, False)
+        try:
+            text = os.read(record.status, 4096).decode("utf-8", "replace")
+        except BlockingIOError:  # a guard holds the other end
+            text = ""
         os.close(record.status)
         record.status = -1
         return text or None
 
     def _bury(self, record: Record) -> None:
         """An enclosure's pid 1 is gone, and the kernel took every process in it along."""
-        cause = self._cause_of(record)
+        problem = self._join_problem(record)
+        cause = self._cause_of(record) or problem
+        if self._supply is None:
+            end_orphans(set(self._by_init))
         self._watch.remove(record.session)
         self._by_worker.pop(record.worker, None)
         del self._sessions[record.session]
         fd = record.enclosure.lifeline.fileno()
         if self._lifelines.pop(fd, None) is not None:
             self._epoll.unregister(fd)
-        record.enclosure.lifeline.close()
-        self._join_problem(record)
+        record.enclosure.close()
         if record.enclosure.group is not None:
             record.enclosure.group.remove()
         self._tell({"event": "gone", "session": record.session, "cause": cause})
 
     def _overstepped(self, session: str, cause: str) -> None:
         """The watch saw a limit passed: the host is told and decides, as for a timeout."""
-        record = self._sessions.get(session)
-        if record is not None:
-            record.cause = cause
+        if session in self._sessions:
             self._tell({"event": "overstepped", "session": session, "cause": cause})
 
     def _kill(self, record: Record) -> None:
+        """End a session: by its lifeline where a guard has work to do first, else at once."""
+        if self._supply is None:
+            record.enclosure.lifeline.shutdown(socket.SHUT_RDWR)
+            return
         try:
             os.kill(record.enclosure.init, signal.SIGKILL)
         except ProcessLookupError:
@@ -369,27 +325,3 @@ class Warden:
         for record in self._sessions.values():
             self._kill(record)
         os._exit(0)
-
-
-def _be_born(admission: Admission, go: int, status: int) -> Born:
-    """In the child: close the walls or die saying why."""
-    try:
-        control = join(admission, go, status)
-        os.close(status)
-        return Born(control, replace(admission, token="", namespaces=()))
-    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
-        os.write(status, f"{type(error).__name__}: {error}".encode()[:4096])
-        os._exit(EXIT_NOT_JOINED)
-
-
-def spawn_launcher(site: launcher.Site) -> tuple[socket.socket, int]:
-    """Fork the launcher; our end of the channel and its pid."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    pid = os.fork()
-    if pid == 0:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        kernel.close_fds_except([theirs.fileno()])
-        launcher.serve(theirs, site)
-    theirs.close()
-    return ours, pid

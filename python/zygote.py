@@ -28,6 +28,7 @@ def main() -> None:
 
 
 def _serve() -> object | None:
+    import enclosures
     import preload
     import stage
     import warden
@@ -47,12 +48,7 @@ def _serve() -> object | None:
     except OSError as error:
         wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
-    site = ground.site()
-    if ground.level == "namespaces":
-        first = [warden.spawn_launcher(site)]
-        start = lambda: first.pop() if first else warden.spawn_launcher(site)  # noqa: E731
-    else:
-        start = None
+    supply = enclosures.Supply(ground) if ground.level == "namespaces" else None  # before anything large is imported
     os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
     failures = preload.preload(config["preload"])
     facts = {
@@ -69,7 +65,7 @@ def _serve() -> object | None:
         "preloadFailures": failures,
     }
     wire.send(CONTROL, facts)
-    return warden.Warden(CONTROL, ground, start).serve()
+    return warden.Warden(CONTROL, ground, supply).serve()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ export class CellReader {
     }
     this.#lines.push(line);
     const need = needOf(this.#lines);
-    const isOver = need === 'nothing' || (need === 'block' && isBlank && this.#blankLineEndsBlock);
+    const isOver = need === 'nothing' || (need !== 'rest' && isBlank && this.#blankLineEndsBlock);
     return isOver ? [...cells, this.#take()] : cells;
   }
 
@@ -49,15 +49,15 @@ export class CellReader {
   }
 }
 
-/** `rest`: a bracket, string or line is open. `block`: an indented line may follow. */
-type Need = 'nothing' | 'block' | 'rest';
+/** `rest`: a bracket, string or line is open. `definition`: what is decorated. `block`: an indented line may follow. */
+type Need = 'nothing' | 'block' | 'definition' | 'rest';
 
 function needOf(lines: readonly string[]): Need {
   const scan = scanCode(lines.join('\n'));
   if (scan.isOpen) return 'rest';
   const last = scan.logicalLines.findLast((line) => line.trim() !== '') ?? '';
-  const isHeader = last.trimEnd().endsWith(':') || last.startsWith('@');
-  return isHeader || /^[ \t]/.test(last) ? 'block' : 'nothing';
+  if (last.startsWith('@')) return 'definition';
+  return last.trimEnd().endsWith(':') || /^[ \t]/.test(last) ? 'block' : 'nothing';
 }
 
 /** Whether a line at the margin is a new statement, not a further part of a compound one. */
@@ -71,8 +71,7 @@ interface Scan {
   readonly logicalLines: readonly string[];
 }
 
-// A string that ends, or one that the line or the text cuts off; a comment; a bracket; a continued line; a new line.
-const TOKEN = /(?<triple>'''|""")|(?<quote>['"])|(?<comment>#[^\n]*)|(?<open>[([{])|(?<close>[)\]}])|(?<joined>\\\n)|(?<newline>\n)/g;
+const TOKEN = /(?<triple>'''|""")|(?<quote>['"])|#[^\n]*|(?<open>[([{])|(?<close>[)\]}])|\\\n|(?<newline>\n)/g;
 
 function scanCode(code: string): Scan {
   const logicalLines: string[] = [];

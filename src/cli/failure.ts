@@ -39,6 +39,8 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   SESSION_BUSY: 'wait for the run before to end',
   QUEUE_FULL: 'wait for the runs before to end',
   NOTHING_TO_ROLL_BACK: 'run something first',
+  INIT_FAILED: 'mend the code that every session begins with',
+  SESSION_EXISTS: 'choose another id',
 };
 
 /** The exit code that tells a shell how the program ended. */
@@ -65,11 +67,11 @@ export function describeEnd(outcome: Outcome): string | undefined {
     case 'raised':
       return undefined;
     case 'timed-out':
-      return `timed out: ${outcome.limitMs} ms of ${outcome.limit === 'cpu' ? 'processor ' : ''}time are the limit`;
+      return `timed out after ${outcome.limitMs} ms${outcome.limit === 'cpu' ? ' of processor time' : ''}`;
     case 'cancelled':
       return 'interrupted';
     case 'out-of-memory':
-      return `out of memory: ${outcome.limitMb} MB are the limit`;
+      return `out of memory: the limit is ${outcome.limitMb} MB`;
     case 'crashed':
       return `crashed: ${outcome.reason}`;
   }

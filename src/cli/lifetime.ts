@@ -18,6 +18,11 @@ export class Lifetime {
     return this.#cause === undefined ? 0 : 128 + constants.signals[this.#cause];
   }
 
+  /** Nobody reads what is printed: there is nobody to explain anything to. */
+  get isReaderGone(): boolean {
+    return this.#cause === 'SIGPIPE';
+  }
+
   /** From now on Ctrl-C is the command's to handle, until the result is disposed. */
   handleInterrupts(handler: () => void): Disposable {
     this.#onInterrupt = handler;

@@ -8,6 +8,7 @@ type Style = Parameters<typeof styleText>[0];
 export class Output {
   readonly #stream: WriteStream;
   #isGone = false;
+  #isAtLineStart = true;
 
   constructor(stream: WriteStream, onGone: () => void) {
     this.#stream = stream;
@@ -27,6 +28,7 @@ export class Output {
 
   /** Resolves when more may be written. */
   async write(text: string): Promise<void> {
+    if (text !== '') this.#isAtLineStart = text.endsWith('\n');
     if (this.#isGone || this.#stream.write(text)) return;
     // An error, which the listener above has seen, ends the wait too.
     await once(this.#stream, 'drain').catch(() => undefined);
@@ -34,6 +36,11 @@ export class Output {
 
   line(text: string): Promise<void> {
     return this.write(`${text}\n`);
+  }
+
+  /** Begins a new line unless one has just begun. */
+  async endLine(): Promise<void> {
+    if (!this.#isAtLineStart) await this.write('\n');
   }
 
   /** Colours on a terminal, plain text anywhere else. */

@@ -64,7 +64,9 @@ function nameProgram(traceback: string, name: string): string {
   return traceback.replaceAll(/^( *File )"<cell [^"\n]*>"/gm, (_, start: string) => `${start}"${name}"`);
 }
 
-async function explain(outcome: Outcome, error: PythonError | undefined, { stderr }: Context): Promise<void> {
+async function explain(outcome: Outcome, error: PythonError | undefined, context: Context): Promise<void> {
+  const { stderr, lifetime } = context;
+  if (lifetime.isReaderGone) return;
   if (error?.name === 'SystemExit' && outcome.status === 'raised') {
     // As in Python: a number is for the shell, anything else for people.
     if (!/^-?\d+$/.test(error.value)) await stderr.line(error.value);
@@ -72,5 +74,5 @@ async function explain(outcome: Outcome, error: PythonError | undefined, { stder
   }
   if (error) await stderr.write(error.traceback.endsWith('\n') ? error.traceback : `${error.traceback}\n`);
   const end = describeEnd(outcome);
-  if (end) await stderr.line(`vivarium: ${end}`);
+  if (end && !(error && outcome.status === 'cancelled')) await stderr.line(`vivarium: ${end}`);
 }

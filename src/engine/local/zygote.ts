@@ -33,7 +33,6 @@ const ZygoteEvent = z.discriminatedUnion('event', [
   z.object({
     event: z.literal('exited'),
     session: z.string(),
-    pid: z.int(),
     code: z.int().nullable(),
     signal: z.int().nullable(),
     cause: z.string().nullable(),

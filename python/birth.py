@@ -1,0 +1,96 @@
+"""Forks workers: straight into an enclosure, or under a guard where there are no namespaces."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from dataclasses import dataclass, replace
+
+from confine import identity, kernel
+from guard import stand_guard
+from join import Admission, join
+
+EXIT_NOT_JOINED = 113
+
+
+@dataclass(frozen=True)
+class Born:
+    """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
+
+    control: int
+    admission: Admission
+
+
+@dataclass(frozen=True)
+class Labour:
+    """A fork that waits for its go, seen from the zygote."""
+
+    pid: int
+    go: int
+    status: int
+
+    def let_go(self, is_allowed: bool) -> None:
+        """Let the child close its walls and run, or have it end."""
+        if is_allowed:
+            os.write(self.go, b"g")
+        os.close(self.go)
+
+
+def fork_into(namespaces: tuple[int, ...], own_pid_namespace: int, admission: Admission) -> Labour | Born:
+    """Fork once, straight into the pid namespace of an enclosure."""
+    go_read, go_write, status_read, status_write = (*os.pipe(), *os.pipe())
+    kernel.setns(namespaces[0])
+    try:
+        pid = os.fork()
+    except OSError:
+        kernel.setns(own_pid_namespace)
+        raise
+    if pid == 0:
+        return _be_born(admission, go_read, status_write)
+    kernel.setns(own_pid_namespace)
+    os.close(go_read)
+    os.close(status_write)
+    return Labour(pid, go_write, status_read)
+
+
+def fork_guarded(lifeline: socket.socket, admission: Admission) -> Labour | Born:
+    """Fork a guard, which forks the worker: what the session orphans comes back to the guard."""
+    go_read, go_write, status_read, status_write = (*os.pipe(), *os.pipe())
+    pid = os.fork()
+    if pid == 0:
+        return _guard_a_birth(lifeline, admission, go_read, status_write)
+    os.close(go_read)
+    os.close(status_write)
+    return Labour(pid, go_write, status_read)
+
+
+def _guard_a_birth(lifeline: socket.socket, admission: Admission, go: int, status: int) -> Born:
+    try:
+        signal.set_wakeup_fd(-1)
+        kernel.become_subreaper()
+        if admission.privileged:
+            identity.become(admission.uid, admission.uid)
+            kernel.set_dumpable(True)
+        worker_go, permit = os.pipe()
+        os.write(permit, os.read(go, 1))  # the zygote attaches limits to the guard; the worker inherits them
+        os.close(permit)
+        worker = os.fork()
+        if worker == 0:
+            kernel.die_with_parent()
+            return _be_born(replace(admission, privileged=False), worker_go, status)
+        stand_guard(lifeline, worker)
+    except BaseException as error:  # noqa: BLE001
+        os.write(status, f"{type(error).__name__}: {error}".encode()[:4096])
+    os._exit(EXIT_NOT_JOINED)
+
+
+def _be_born(admission: Admission, go: int, status: int) -> Born:
+    """In the child: close the walls or die saying why."""
+    try:
+        control = join(admission, go, status)
+        os.close(status)
+        return Born(control, replace(admission, token="", namespaces=()))
+    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
+        os.write(status, f"{type(error).__name__}: {error}".encode()[:4096])
+        os._exit(EXIT_NOT_JOINED)

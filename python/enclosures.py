@@ -1,0 +1,141 @@
+"""The zygote's supply of enclosures: some ready ahead of time, others built when a session asks for something special."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from collections import deque
+from dataclasses import dataclass
+
+import launcher
+from confine import cgroup, kernel
+from stage import Stage
+
+
+@dataclass
+class Enclosure:
+    """Walls that wait for a worker."""
+
+    init: int
+    workspace: str
+    uid: int
+    lifeline: socket.socket
+    namespaces: tuple[int, ...]
+    group: cgroup.Group | None
+
+    def close(self) -> None:
+        """Give it up: its pid 1 ends with its lifeline."""
+        self.lifeline.close()
+        for fd in self.namespaces:
+            os.close(fd)
+
+
+class BuildFailed(Exception):
+    """An enclosure that a session waits for could not be built; the text says why."""
+
+    def __init__(self, command: dict, problem: str) -> None:
+        super().__init__(problem)
+        self.command = command
+
+
+class Supply:
+    """Speaks with the launcher, and replaces it when it is gone."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._site = stage.site()
+        self._channel, self.launcher = spawn_launcher(self._site)
+        self._ready: deque[Enclosure] = deque()
+        self._waiting: dict[str, dict | None] = {}
+        self._requests: dict[str, dict] = {}
+        self._count = 0
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+        return self._channel.fileno()
+
+    def claim(self, command: dict) -> Enclosure | None:
+        """A ready enclosure, if one fits; otherwise one is on its way."""
+        is_plain = not command["mounts"] and not command["network"] and command["workspace"] is None
+        if is_plain and self._ready:
+            enclosure = self._ready.popleft()
+            self.refill()
+            return enclosure
+        self._request(command)
+        return None
+
+    def refill(self) -> None:
+        """Order enclosures ahead of time."""
+        while len(self._ready) + sum(command is None for command in self._waiting.values()) < self._stage.ahead:
+            self._request(None)
+
+    def receive(self) -> tuple[dict, Enclosure] | None:
+        """Take what the launcher has built; with the command that waits for it, if one does."""
+        message, fds, _, _ = socket.recv_fds(self._channel, 1 << 20, 16)
+        if not message:
+            raise ConnectionError("the launcher is gone")
+        answer = json.loads(message)
+        command = self._waiting.pop(answer["id"])
+        del self._requests[answer["id"]]
+        if "error" in answer:
+            if command is not None:
+                raise BuildFailed(command, answer["error"])
+            return None  # an order ahead of time is not repeated: whoever needs one next hears the reason
+        group = cgroup.Group(self._stage.cgroups.kind, answer["group"]) if answer["group"] else None
+        lifeline = socket.socket(fileno=fds[0])
+        enclosure = Enclosure(answer["init"], answer["workspace"], answer["uid"], lifeline, tuple(fds[1:]), group)
+        if command is not None:
+            return command, enclosure
+        self._ready.append(enclosure)
+        return None
+
+    def replace_launcher(self) -> None:
+        """The launcher was killed: a new one gets every open order."""
+        self._channel.close()
+        self._channel, self.launcher = spawn_launcher(self._site)
+        for request in self._requests.values():
+            self._channel.send(json.dumps(request).encode())
+
+    def bury(self, init: int) -> bool:
+        """A pid 1 has ended; True when its enclosure was still waiting here."""
+        for enclosure in self._ready:
+            if enclosure.init == init:
+                self._ready.remove(enclosure)
+                enclosure.close()
+                if enclosure.group is not None:
+                    enclosure.group.remove()
+                self.refill()
+                return True
+        return False
+
+    def _request(self, command: dict | None) -> None:
+        self._count += 1
+        name = f"{self._stage.instance}-{self._count}"
+        request = {
+            "id": name,
+            "workspace": (command and command["workspace"]) or name,
+            "uid": (command and command["uid"]) or self._stage.uid_of(self._count),
+            "mounts": [{**mount, "source": self._stage.host + mount["source"]} for mount in command["mounts"]] if command else [],
+            "network": bool(command and command["network"]),
+        }
+        self._waiting[name] = command
+        self._requests[name] = request
+        try:
+            self._channel.send(json.dumps(request).encode())
+        except OSError:
+            return  # the launcher has just died: its successor gets every open order
+
+
+def spawn_launcher(site: launcher.Site) -> tuple[socket.socket, int]:
+    """Fork the launcher; our end of the channel and its pid."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        kernel.close_fds_except([theirs.fileno()])
+        launcher.serve(theirs, site)
+    theirs.close()
+    return ours, pid

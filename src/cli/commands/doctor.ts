@@ -1,0 +1,123 @@
+import { stat } from 'node:fs/promises';
+import { parseConfig, type Config } from '../../config.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Isolation } from '../../execution/isolation.ts';
+import { choosePython } from '../../session/python.ts';
+import type { Context } from '../context.ts';
+import { failed, ok, weak, describeLimits, describeProbe, describePython, describeWalls, type Finding } from '../findings.ts';
+import { freeBytes, openFilesLimit, probeWalls } from '../machine.ts';
+import { configOf, type MachineFlags } from '../options.ts';
+import { openSession, show } from '../session.ts';
+
+const OLDEST_NODE = 24;
+const ENOUGH_DISK = 2 * 2 ** 30; // an environment takes about one
+const ENOUGH_FILES = 4096; // a session takes a handful, and hundreds of sessions are usual
+
+interface Report {
+  readonly version: string;
+  readonly canOpenSessions: boolean;
+  readonly python: Environment | null;
+  readonly isolation: Isolation | null;
+  readonly findings: readonly Finding[];
+}
+
+/** Looks at everything that sessions need, by using it. */
+export async function doctor(version: string, flags: MachineFlags & { json?: boolean }, context: Context): Promise<number> {
+  const config = parseConfig(configOf(flags, context.environment), context.environment);
+  const report = await examine(version, { config, flags, context });
+  const { stdout } = context;
+  await stdout.line(flags.json ? JSON.stringify(report, undefined, 2) : describe(report, context));
+  return report.canOpenSessions ? 0 : 3;
+}
+
+interface Examination {
+  readonly config: Config;
+  readonly flags: MachineFlags;
+  readonly context: Context;
+}
+
+async function examine(version: string, examination: Examination): Promise<Report> {
+  const { config, context } = examination;
+  const { signal } = context.lifetime;
+  const machine = describeMachine(config.dataDir);
+  let python: Environment | null = null;
+  let isolation: Isolation | null = null;
+  const findings: Finding[] = [];
+  try {
+    python = await choosePython(config, signal);
+    findings.push(...describePython(python));
+    const probe = await probeWalls(python.python, { env: context.environment, signal });
+    try {
+      isolation = await tryOut(examination);
+      findings.push(...describeWalls(isolation, probe), ...describeLimits(isolation, probe));
+    } catch (error) {
+      findings.push(describeFailure('Walls', 'a session', error), ...describeProbe(probe));
+    }
+  } catch (error) {
+    findings.push(describeFailure('Python', 'interpreter', error));
+  }
+  signal.throwIfAborted();
+  findings.push(...(await machine));
+  return { version, canOpenSessions: isolation !== null, python, isolation, findings };
+}
+
+/** The walls of a session that ran something. */
+async function tryOut({ flags, context }: Examination): Promise<Isolation> {
+  await using opened = await openSession({ ...flags, mount: [], echo: 'none' }, context, false);
+  const { session, config } = opened;
+  const events = session.stream({ id: 'doctor', code: '1 + 1', echo: 'none', timeoutMs: config.limits.timeoutMs });
+  const { outcome } = await show(events, context);
+  if (outcome.status === 'succeeded') return session.isolation;
+  throw new VivariumError('ENGINE_FAILED', `A session was opened, but running 1 + 1 in it ended as ${outcome.status}.`);
+}
+
+function describeFailure(group: Finding['group'], name: string, error: unknown): Finding {
+  if (!(error instanceof VivariumError)) throw error;
+  const advice = group === 'Python' ? 'run `vivarium setup`, or name one with --python' : 'see the lines below';
+  return failed(group, name, error.message, advice);
+}
+
+async function describeMachine(dataDir: string): Promise<Finding[]> {
+  const [isThere, free, files] = await Promise.all([
+    stat(dataDir).then(
+      () => true,
+      () => false,
+    ),
+    freeBytes(dataDir),
+    openFilesLimit(),
+  ]);
+  const node = process.version;
+  const disk = free === undefined ? 'unknown' : `${(free / 2 ** 30).toFixed(1)} GB free`;
+  return [
+    Number.parseInt(process.versions.node, 10) >= OLDEST_NODE
+      ? ok('Machine', 'node', node)
+      : failed('Machine', 'node', node, `install Node ${OLDEST_NODE} or later`),
+    ok('Machine', 'data directory', isThere ? dataDir : `${dataDir} (made when needed)`),
+    free === undefined || free >= ENOUGH_DISK
+      ? ok('Machine', 'disk', disk)
+      : weak('Machine', 'disk', disk, 'make room, or choose another place with --data-dir'),
+    files === undefined || files >= ENOUGH_FILES
+      ? ok('Machine', 'open files', files === undefined ? 'unknown' : String(files))
+      : weak('Machine', 'open files', String(files), `raise it for many sessions: ulimit -n ${ENOUGH_FILES}`),
+  ];
+}
+
+const MARKS = { ok: ['green', '✓'], weak: ['yellow', '!'], failed: ['red', '✗'] } as const;
+
+function describe({ version, findings, canOpenSessions }: Report, { stdout }: Context): string {
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  const lines = [`vivarium ${version}`];
+  for (const [group, members] of Map.groupBy(findings, (finding) => finding.group)) {
+    lines.push('', stdout.style('bold', group));
+    for (const [index, { name, status, detail, advice }] of members.entries()) {
+      const [colour, mark] = MARKS[status];
+      // What to do about several lines in a row is said on the last of them.
+      const isSaidBelow = advice !== undefined && members[index + 1]?.advice === advice;
+      const toDo = advice === undefined || isSaidBelow ? '' : ` → ${advice}`;
+      lines.push(`  ${stdout.style(colour, mark)} ${name.padEnd(width)}  ${detail}${toDo}`);
+    }
+  }
+  lines.push('', canOpenSessions ? stdout.style('green', 'Sessions can be opened.') : stdout.style('red', 'No session can be opened.'));
+  return lines.join('\n');
+}

@@ -1,0 +1,100 @@
+/** A real engine in a data directory of its own, on the Python that set-up made. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { defaultDataDir, Limits, parseConfig, type Config, type ConfigInput } from '../../../src/config.ts';
+import type { Echo, Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
+import { removeTree } from '../../../src/engine/local/clean-up.ts';
+import { startLocalEngine } from '../../../src/engine/local/engine.ts';
+import { findEnvironment } from '../../../src/environment/find.ts';
+import type { Event } from '../../../src/execution/event.ts';
+import type { Execution } from '../../../src/execution/execution.ts';
+import { foldExecution } from '../../../src/execution/fold.ts';
+
+export interface RunSettings {
+  readonly timeoutMs?: number;
+  readonly echo?: Echo;
+  readonly signal?: AbortSignal;
+}
+
+export class Laboratory implements AsyncDisposable {
+  readonly engine: Engine;
+  readonly dataDir: string;
+  readonly #config: Config;
+  #opened = 0;
+
+  private constructor(engine: Engine, config: Config) {
+    this.engine = engine;
+    this.#config = config;
+    this.dataDir = config.dataDir;
+  }
+
+  /** Nothing preloaded and nothing pooled, unless asked for: a test pays for what it looks at. */
+  static async start(input: Omit<ConfigInput, 'dataDir'> = {}): Promise<Laboratory> {
+    const environment = await findEnvironment(defaultDataDir(process.env));
+    if (environment === undefined) throw new Error('No Python environment was found: run `npm run setup` first.');
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'viv-test-'));
+    const config = parseConfig({ preload: [], poolSize: 0, ...input, dataDir });
+    try {
+      const { python, cacheDir } = environment;
+      return new Laboratory(await startLocalEngine({ config, python, cacheDir }), config);
+    } catch (error) {
+      await removeTree(dataDir);
+      throw error;
+    }
+  }
+
+  async open(limits: Partial<Limits> = {}, options: Partial<OpenOptions> = {}): Promise<Subject> {
+    this.#opened += 1;
+    const session = await this.engine.open({
+      id: `session-${this.#opened}`,
+      limits: { ...this.#config.limits, ...limits },
+      mounts: [],
+      network: false,
+      environment: {},
+      twins: true,
+      ...options,
+    });
+    return new Subject(session, { ...this.#config.limits, ...limits });
+  }
+
+  async close(): Promise<void> {
+    await this.engine.close();
+    await removeTree(this.dataDir);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A session under test. */
+export class Subject implements AsyncDisposable {
+  readonly session: EngineSession;
+  readonly #limits: Limits;
+  #runs = 0;
+
+  constructor(session: EngineSession, limits: Limits) {
+    this.session = session;
+    this.#limits = limits;
+  }
+
+  stream(code: string, settings: RunSettings = {}): AsyncGenerator<Event, void, undefined> {
+    this.#runs += 1;
+    const { timeoutMs = this.#limits.timeoutMs, echo = 'last', signal } = settings;
+    return this.session.stream({ id: `${this.#runs}`, code, echo, timeoutMs, ...(signal && { signal }) });
+  }
+
+  run(code: string, settings?: RunSettings): Promise<Execution> {
+    return foldExecution(this.stream(code, settings), this.#limits.outputBytes);
+  }
+
+  /** The text of the value of an expression. */
+  async evaluate(expression: string): Promise<string | undefined> {
+    return (await this.run(expression)).results[0]?.['text/plain'];
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.session.close();
+  }
+}

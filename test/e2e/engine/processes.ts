@@ -1,0 +1,75 @@
+/** What /proc tells about the processes of an engine. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import type { Subject } from './laboratory.ts';
+
+export type Role = 'outside' | 'zygote' | 'launcher' | 'init' | 'worker' | 'other';
+
+export interface Process {
+  readonly pid: number;
+  /** When it began, in ticks since the machine did: with the pid, it names a process for ever. */
+  readonly startedAt: string;
+  /** Its number in each pid namespace, from the outermost to its own. */
+  readonly numbers: readonly number[];
+  readonly parent: number;
+}
+
+/** Every process that descends from this one. */
+export function descendants(root = process.pid): Process[] {
+  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []));
+  const children = Map.groupBy(all, (one) => one.parent);
+  const found: Process[] = [];
+  for (const pending = [root]; pending.length > 0; ) {
+    const next = children.get(pending.pop() ?? 0) ?? [];
+    found.push(...next);
+    pending.push(...next.map(({ pid }) => pid));
+  }
+  return found;
+}
+
+/** What a process of an engine is there for, by its place among the pid namespaces. */
+export function roleOf({ numbers, parent }: Process): Role {
+  const own = numbers.at(-1);
+  if (numbers.length === 1) return 'outside';
+  if (numbers.length === 2) return own === 1 ? 'zygote' : 'launcher';
+  if (own === 1) return 'init';
+  return parent > 1 ? 'worker' : 'other';
+}
+
+export function isRunning({ pid, startedAt }: Process): boolean {
+  return readProcess(pid)?.startedAt === startedAt;
+}
+
+/** The process of the host that is `os.getpid()` in the session; its twins are not it. */
+export async function workerOf(subject: Subject): Promise<number> {
+  const own = Number(await subject.evaluate('__import__("os").getpid()'));
+  const found = processesOf(subject).find(({ numbers }) => numbers.at(-1) === own);
+  if (found === undefined) throw new Error(`no process is number ${own} of the session`);
+  return found.pid;
+}
+
+/** The processes of a session, its pid 1 excepted where that does not let itself be looked into. */
+export function processesOf({ session }: Subject): Process[] {
+  const workspace = statSync(session.workspace).ino;
+  return descendants().filter(({ pid }) => {
+    try {
+      return statSync(`/proc/${pid}/root/workspace`).ino === workspace;
+    } catch {
+      return false; // not in an enclosure, closed to us, or gone
+    }
+  });
+}
+
+export function openFds(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+function readProcess(pid: number): Process | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    const numbers = /^NSpid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split(/\s+/) ?? [];
+    if (fields[0] === 'Z') return undefined; // ended, and only not yet collected
+    return { pid, parent: Number(fields[1]), startedAt: fields[19] ?? '', numbers: numbers.map(Number) };
+  } catch {
+    return undefined; // it has just ended
+  }
+}
