@@ -69,16 +69,14 @@ def _guard_a_birth(lifeline: socket.socket, admission: Admission, go: int, statu
     try:
         signal.set_wakeup_fd(-1)
         kernel.become_subreaper()
-        if admission.privileged:
-            identity.become(admission.uid, admission.uid)
-            kernel.set_dumpable(True)
         worker_go, permit = os.pipe()
         os.write(permit, os.read(go, 1))  # the zygote attaches limits to the guard; the worker inherits them
         os.close(permit)
         worker = os.fork()
         if worker == 0:
-            kernel.die_with_parent()
-            return _be_born(replace(admission, privileged=False), worker_go, status)
+            return _be_born(admission, worker_go, status)
+        if admission.privileged:
+            identity.become(admission.uid, admission.uid)
         stand_guard(lifeline, worker)
     except BaseException as error:  # noqa: BLE001
         os.write(status, f"{type(error).__name__}: {error}".encode()[:4096])

@@ -113,6 +113,7 @@ def _close_walls(admission: Admission) -> None:
     _reseed()
     _reset_signals()
     if admission.level != "namespaces":
+        kernel.die_with_parent()
         os.makedirs(os.environ["TMPDIR"], exist_ok=True)
     if admission.level == "none":
         limits.set_limits(_limits(admission))

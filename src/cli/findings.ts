@@ -1,5 +1,5 @@
 /** What `doctor` says of each thing: how it is, and what to do where it could be better. */
-import { describeMissing, type Environment } from '../environment/environment.ts';
+import type { Environment } from '../environment/environment.ts';
 import { PROMISED_LIBRARIES } from '../environment/inventory.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ProbeAnswer } from './machine.ts';
@@ -37,12 +37,13 @@ const SOURCES = {
 
 export function describePython(environment: Environment): Finding[] {
   const { python, version, source, libraries } = environment;
-  const advice = describeMissing(environment) ?? '';
+  const advice = (name: string): string =>
+    source === 'given' ? `${python} -m pip install ${name}` : 'run `vivarium setup` where a package index can be reached';
   return [
     ok('Python', 'interpreter', `${version}, ${python} (${SOURCES[source]})`),
     ...PROMISED_LIBRARIES.map((name) =>
       libraries[name] === undefined
-        ? weak('Python', name, 'missing', advice)
+        ? weak('Python', name, 'missing', advice(name))
         : ok('Python', name, libraries[name]),
     ),
   ];
@@ -62,7 +63,7 @@ export function describeWalls(isolation: Isolation, probe: Probe): Finding[] {
     walls('files', files === 'private-root', FILES[files], BUILD_WALLS),
     walls('network', network === 'none', network === 'none' ? 'none but its own loopback' : 'that of the host', BUILD_WALLS),
     walls('/proc', proc === 'private', PROC[proc], reason ?? whyNot('proc')),
-    ok('Walls', 'user', uid === 'own' ? 'a user id of its own' : 'your user id, in a user namespace of its own'),
+    walls('user', uid === 'own' || level === 'namespaces', USER[uid], BUILD_WALLS),
     walls('system calls', seccomp, seccomp ? 'filtered by seccomp' : 'not filtered', reason ?? whyNot('seccomp')),
     walls('landlock', landlock > 0, landlock > 0 ? `ABI ${landlock}` : 'not used', reason ?? whyNot('landlock')),
   ];
@@ -73,6 +74,11 @@ const FILES = {
   landlock: 'those of the host, closed by Landlock',
   host: 'those of the host, all that you can read and write',
 } as const satisfies Record<Isolation['files'], string>;
+
+const USER = {
+  own: 'a user id of its own',
+  shared: 'your user id; as root each session would get one of its own',
+} as const satisfies Record<Isolation['uid'], string>;
 
 const PROC = {
   private: 'its own processes only',

@@ -110,11 +110,9 @@ function describe({ version, findings, canOpenSessions }: Report, { stdout }: Co
   const lines = [`vivarium ${version}`];
   for (const [group, members] of Map.groupBy(findings, (finding) => finding.group)) {
     lines.push('', stdout.style('bold', group));
-    for (const [index, { name, status, detail, advice }] of members.entries()) {
+    for (const { name, status, detail, advice } of members) {
       const [colour, mark] = MARKS[status];
-      // What to do about several lines in a row is said on the last of them.
-      const isSaidBelow = advice !== undefined && members[index + 1]?.advice === advice;
-      const toDo = advice === undefined || isSaidBelow ? '' : ` → ${advice}`;
+      const toDo = advice === undefined ? '' : ` → ${advice}`;
       lines.push(`  ${stdout.style(colour, mark)} ${name.padEnd(width)}  ${detail}${toDo}`);
     }
   }
