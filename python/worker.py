@@ -6,9 +6,11 @@ survive accidents, not malice; facts such as exit, timeout and memory are decide
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
+import sys
 
 import wire
 from cell import source, trace, values
@@ -18,6 +20,9 @@ from join import Admission
 from twins import Twins
 
 EXIT_BROKEN = 70
+SIOCOUTQ = 0x5411
+WARM_NAME = "<warm>"
+WARM_CODE = "import os\nwarm = [1, 'a', f'{2}'][0] + 1\nwarm"
 
 
 def main(control: int, admission: Admission) -> None:
@@ -44,6 +49,7 @@ class Worker:
         self._ledger = Ledger()
         self._ledger.changes(self._runner.namespace)
         self._flags = 0
+        self._results: list[bytes] = []
         self._twins = Twins(admission)
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -80,12 +86,14 @@ class Worker:
             done["error"] = None if _is_clean_exit(error) else trace.describe(error)
             del error
         self._armed = False
-        self._runner.reset_process()
         done["variables"] = self._ledger.changes(self._runner.namespace)
         done["changed"] = self._twins.is_due
         done["unprotected"] = self._twins.problem
-        self._write_mark(request["mark"])
-        self._send(done)
+        done["marked"] = self._end_output(request["mark"])
+        self._results.append(wire.encode(done))
+        wire.write_all(self._control, b"".join(self._results))
+        self._results.clear()
+        self._runner.reset_process()  # the host is busy with the answer meanwhile
 
     def _execute(self, request: dict) -> None:
         prepared = source.prepare(
@@ -104,7 +112,7 @@ class Worker:
 
     def _echo(self, run: str):  # noqa: ANN202
         def tell(value: object) -> None:
-            self._send({"type": "result", "id": run, "data": {"text/plain": values.text_of(value)}})
+            self._results.append(wire.encode({"type": "result", "id": run, "data": {"text/plain": values.text_of(value)}}))
 
         return tell
 
@@ -123,15 +131,36 @@ class Worker:
             wire.write_all(self._control, token)
             return True
         self._send({"type": "twin", "pid": made, "token": token.hex()})
+        self._warm()
         return False
 
+    def _warm(self) -> None:
+        """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
+        source.prepare(WARM_CODE, filename=WARM_NAME, echo="last", flags=self._flags)
+        self._ledger.changes(self._runner.namespace)
+        self._runner.reset_process()
+
+    def _end_output(self, mark: str) -> bool:
+        """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""
+        if _unread_bytes(self._stdout) == 0 == _unread_bytes(self._stderr):
+            return False
+        self._write_mark(mark)
+        return True
+
     def _write_mark(self, mark: str) -> None:
-        """In-band end of a run's output: what comes before it belongs to the run."""
         for fd in (self._stdout, self._stderr):
             wire.write_all(fd, bytes.fromhex(mark))
 
     def _send(self, frame: dict[str, object]) -> None:
         wire.send(self._control, frame)
+
+
+def _unread_bytes(fd: int) -> int:
+    """What was written to a socket and not read yet at its other end; -1 when that cannot be known."""
+    try:
+        return int.from_bytes(fcntl.ioctl(fd, SIOCOUTQ, b"\0\0\0\0"), sys.byteorder)
+    except OSError:
+        return -1
 
 
 def _is_clean_exit(error: BaseException) -> bool:

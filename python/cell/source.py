@@ -7,7 +7,6 @@ import ast
 import inspect
 import linecache
 import re
-from collections import deque
 from dataclasses import dataclass
 from types import CodeType
 
@@ -21,7 +20,7 @@ _LOOKS = (
     *(ast.Dict, ast.JoinedStr, ast.FormattedValue, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare),
     *(ast.unaryop, ast.operator, ast.boolop, ast.cmpop),
 )
-_remembered: deque[str] = deque()
+_remembered: dict[str, None] = {}  # in order of age
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,12 @@ def _remember(filename: str, code: str) -> None:
     """Let tracebacks and `inspect.getsource` find the source of this cell and the last few hundred."""
     lines = [line + "\n" for line in magics.lines_of(code)]
     linecache.cache[filename] = (len(code), None, lines, filename)
-    _remembered.append(filename)
+    _remembered.pop(filename, None)
+    _remembered[filename] = None
     while len(_remembered) > KEPT_CELLS:
-        oldest = _remembered.popleft()
-        if oldest not in _remembered:
-            linecache.cache.pop(oldest, None)
+        oldest = next(iter(_remembered))
+        del _remembered[oldest]
+        linecache.cache.pop(oldest, None)
 
 
 def _parse(code: str, filename: str, flags: int) -> ast.Module:

@@ -35,9 +35,9 @@ export class Endings {
     this.#capacity = capacity;
   }
 
-  add({ id, key }: { readonly id: string; readonly key: string }, ending: Ending): void {
+  add({ id, key }: { readonly id: string; readonly key?: string | undefined }, ending: Ending): void {
     remember(this.#byId, id, ending, this.#capacity);
-    if (ending.isUnexpected) remember(this.#byKey, key, ending, this.#capacity);
+    if (key !== undefined && ending.isUnexpected) remember(this.#byKey, key, ending, this.#capacity);
   }
 
   of(id: string): Ending | undefined {

@@ -104,6 +104,14 @@ test('at the cap of all sessions the error comes at once; the interpreter has in
   await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
 });
 
+test('init code that fails is tried again, in a fresh interpreter, when the session is asked for next', async () => {
+  const initCode =
+    'fresh = "seen" not in globals(); seen = 1; open("tries", "a").write("x"); assert len(open("tries").read()) > 1';
+  await using own = await small({ initCode });
+  await expect(own.runCode('1')).rejects.toMatchObject({ code: 'INIT_FAILED' });
+  expect((await own.runCode('fresh')).results).toEqual([{ 'text/plain': 'True' }]);
+});
+
 test('a run once leaves neither variables nor files', async () => {
   const first = await interpreter.runOnce('x = 1\nopen("f", "w").close()\nimport os; os.getcwd()', { echo: 'last' });
   expect(first.outcome.status).toBe('succeeded');

@@ -203,6 +203,14 @@ test('init code runs once before everything, and again after a reset', async () 
   expect((await session.inspect()).map(({ name }) => name)).toEqual(['started']);
 });
 
+test('init code runs again when the state was lost', async () => {
+  const session = await open({ initCode: 'base = 1' });
+  const thread = 'import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()';
+  await session.runCode(thread);
+  expect((await session.runCode('import os; os._exit(1)')).state.status).toBe('lost');
+  expect((await session.runCode('base')).results).toEqual([{ 'text/plain': '1' }]);
+});
+
 test('init code is not what a rollback undoes', async () => {
   const session = await open({ initCode: 'base = 1' });
   await expect(session.rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });

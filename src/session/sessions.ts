@@ -106,14 +106,13 @@ export class Sessions implements AsyncDisposable {
   async #start(id: string, { settings, key, isOnce = false }: Plan): Promise<Session> {
     const { limits, mounts, network, environment } = settings;
     const inner = await this.#engine.open({ id, limits, mounts, network, environment, twins: !isOnce });
-    const names = { id, key: key ?? keyOfId(id) };
-    const loss = this.#endings.takeLoss(names.key);
+    const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
     return new Session(
-      { inner, key: names.key, settings, maxQueue: this.#caps.maxQueue, loss },
+      { inner, key: key ?? keyOfId(id), settings, maxQueue: this.#caps.maxQueue, loss },
       {
         onEnd: (ending) => {
-          this.#byKey.delete(names.key);
-          if (!isOnce) this.#endings.add(names, ending);
+          if (key !== undefined) this.#byKey.delete(key);
+          if (!isOnce) this.#endings.add({ id, key }, ending);
         },
         onGone: () => this.#slots.delete(id),
       },

@@ -59,7 +59,7 @@ async function converse(cells: Cells, { session, config, python }: Opened, conte
     for (const cell of reader.add(line)) await cells.run(cell);
     await ask(editor, reader, context);
   }
-  await stdout.endLine();
+  await stdout.write('\n'); // the prompt is still there
 }
 
 async function ask(editor: Interface, reader: CellReader, { stdout, stderr }: Context): Promise<void> {

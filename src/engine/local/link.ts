@@ -72,6 +72,8 @@ export class Link {
   #hasExited = false;
   #isGone = false;
   #isClosing = false;
+  readonly #nonce = randomBytes(16);
+  #marks = 0;
   #violation: string | null = null;
   #resumed: ((frame: Extract<WorkerFrame, { type: 'resumed' }>) => void) | null = null;
 
@@ -136,6 +138,14 @@ export class Link {
     this.#present = null;
   }
 
+  /** Bytes that end the output of one run: no program prints them by accident, no two runs share them. */
+  nextMark(): Buffer {
+    const mark = Buffer.from(this.#nonce);
+    this.#marks += 1;
+    mark.writeUInt32BE(this.#marks, mark.length - 4);
+    return mark;
+  }
+
   interrupt(): Promise<string | null> {
     return this.#host.zygote.ask({ op: 'interrupt', session: this.name, pid: this.#pid });
   }
@@ -197,7 +207,7 @@ export class Link {
   }
 
   async #promote(twin: Twin, files: boolean): Promise<string | null> {
-    const mark = randomBytes(16);
+    const mark = this.nextMark();
     this.stdout.remark(mark);
     this.stderr.remark(mark);
     this.#previous = this.#present = null;

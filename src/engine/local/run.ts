@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event } from '../../execution/event.ts';
@@ -74,7 +73,7 @@ export class Run {
   }
 
   async #conduct(): Promise<RunFacts> {
-    const mark = randomBytes(16);
+    const mark = this.#link.nextMark();
     this.#begin(mark);
     const { id, code, echo } = this.#request;
     this.#link.send({ type: 'run', id, code, echo, filename: `<cell ${id}>`, mark: mark.toString('hex') });
@@ -131,10 +130,10 @@ export class Run {
     if (!heeded) await this.#link.endWorker();
   }
 
-  /** The worker has reported; its output is complete once both marks came through. */
+  /** The worker has reported; output that was still under way then is complete once both marks came through. */
   async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
     const { stdout, stderr } = this.#link;
-    await Promise.race([Promise.all([stdout.complete, stderr.complete]), this.#markTimeout()]);
+    if (done.marked) await Promise.race([Promise.all([stdout.complete, stderr.complete]), this.#markTimeout()]);
     await this.#stopping; // a late interrupt must not hit the run after this one
     if (!this.#link.isAlive) return this.#afterLoss(await this.#link.exited);
     if (done.changed) this.#link.stateChanged();

@@ -7,6 +7,8 @@ import type { Exit, Link, LinkOptions, Place } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
 import type { WorkerFrame } from './worker-frame.ts';
 
+const INSPECT_ATTEMPTS = 3;
+
 /** What a session needs of its engine. */
 export interface SessionHost {
   readonly isolation: Isolation;
@@ -101,19 +103,11 @@ export class LocalSession implements EngineSession {
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    const link = await this.#liveLink();
-    this.#inspections += 1;
-    const id = `inspect-${this.#inspections}`;
-    const { promise, resolve } = Promise.withResolvers<readonly Variable[]>();
-    link.onFrame = (frame: WorkerFrame): void => {
-      if (frame.type === 'variables' && frame.id === id) resolve(frame.variables);
-    };
-    try {
-      link.send({ type: 'inspect', id });
-      return await Promise.race([promise, link.exited.then(() => [])]);
-    } finally {
-      link.onFrame = null;
+    for (let attempt = 0; attempt < INSPECT_ATTEMPTS; attempt += 1) {
+      const variables = await this.#askForVariables(await this.#liveLink());
+      if (variables !== null) return variables;
     }
+    throw new VivariumError('ENGINE_FAILED', `The process of session ${this.id} ends whenever its variables are looked at. Reset the session.`);
   }
 
   close(): Promise<void> {
@@ -129,6 +123,24 @@ export class LocalSession implements EngineSession {
     await this.#link.close();
     await this.#run?.finished;
     await this.#host.removePlace(this.#link.place);
+  }
+
+  /** Null when the worker is lost meanwhile; one that does not answer is ended, and so lost. */
+  async #askForVariables(link: Link): Promise<readonly Variable[] | null> {
+    this.#inspections += 1;
+    const id = `inspect-${this.#inspections}`;
+    const { promise, resolve } = Promise.withResolvers<readonly Variable[]>();
+    link.onFrame = (frame: WorkerFrame): void => {
+      if (frame.type === 'variables' && frame.id === id) resolve(frame.variables);
+    };
+    const timer = setTimeout(() => void link.endWorker(), link.options.limits.timeoutMs);
+    try {
+      link.send({ type: 'inspect', id });
+      return await Promise.race([promise, link.exited.then(() => null)]);
+    } finally {
+      clearTimeout(timer);
+      link.onFrame = null;
+    }
   }
 
   #assertOpen(): void {

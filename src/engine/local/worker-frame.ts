@@ -23,6 +23,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
     error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
     memory: z.boolean(),
     changed: z.boolean(),
+    marked: z.boolean(),
     unprotected: z.string().max(1000).nullable(),
     variables: z.object({ added: Names, changed: Names, removed: Names, omitted: z.int().nonnegative().optional() }),
   }),

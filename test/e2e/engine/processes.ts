@@ -39,12 +39,12 @@ export function isRunning({ pid, startedAt }: Process): boolean {
   return readProcess(pid)?.startedAt === startedAt;
 }
 
-/** The process of the host that is `os.getpid()` in the session; its twins are not it. */
-export async function workerOf(subject: Subject): Promise<number> {
-  const own = Number(await subject.evaluate('__import__("os").getpid()'));
-  const found = processesOf(subject).find(({ numbers }) => numbers.at(-1) === own);
-  if (found === undefined) throw new Error(`no process is number ${own} of the session`);
-  return found.pid;
+/** The process that runs the code of an idle session: the one that is not a child of another, as its twins are. */
+export function workerOf(subject: Subject): Process {
+  const own = processesOf(subject).filter(({ numbers }) => numbers.at(-1) !== 1);
+  const worker = own.find(({ parent }) => own.every(({ pid }) => pid !== parent));
+  if (worker === undefined) throw new Error('the session has no processes');
+  return worker;
 }
 
 /** The processes of a session, its pid 1 excepted where that does not let itself be looked into. */
