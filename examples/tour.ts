@@ -12,7 +12,7 @@ try {
   showWhatNext();
 } catch (error) {
   if (!(error instanceof VivariumError)) throw error;
-  console.error(`error: ${error.message}\nhint: \`node src/cli/main.ts doctor\` shows what this machine has and lacks`);
+  console.error(`error: ${error.message}\nhint: \`npx node src/cli/main.ts doctor\` shows what this machine has and lacks`);
   process.exitCode = 3;
 }
 
@@ -54,7 +54,7 @@ async function plot(interpreter: Interpreter): Promise<void> {
 async function show(file: string, title: string): Promise<string> {
   const code = await readFile(new URL(file, import.meta.url), 'utf8');
   console.log(`\n${styleText('bold', `${title} (examples/${file})`)}\n`);
-  console.log(styleText('dim', code.trimEnd().replaceAll(/^/gm, '  ')), '\n');
+  console.log(styleText('dim', code.trimEnd().replaceAll(/^(?=.)/gm, '  ')), '\n');
   return code;
 }
 
@@ -68,9 +68,9 @@ function showWhatNext(): void {
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`\n${styleText('bold', 'What to try next')} (that took ${seconds} s)
 
-  node src/cli/main.ts repl                  talk to a session; crash it if you can
-  node src/cli/main.ts run examples/analysis.py
-  node src/cli/main.ts doctor                what confines sessions on this machine
-  npm test                                   every promise, tried
+  npx node src/cli/main.ts repl                      talk to a session; crash it if you can
+  npx node src/cli/main.ts run examples/analysis.py  run a program
+  npx node src/cli/main.ts doctor                    see what confines sessions on this machine
+  npm test                                           see every promise tried
 `);
 }

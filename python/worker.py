@@ -22,7 +22,7 @@ from twins import Twins
 EXIT_BROKEN = 70
 SIOCOUTQ = 0x5411
 WARM_NAME = "<warm>"
-WARM_CODE = "import os\nwarm = [1, 'a', f'{2}'][0] + 1\nwarm"
+WARM_CODE = "1 + 1"
 
 
 def main(control: int, admission: Admission) -> None:
@@ -136,8 +136,11 @@ class Worker:
 
     def _warm(self) -> None:
         """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
-        source.prepare(WARM_CODE, filename=WARM_NAME, echo="last", flags=self._flags)
-        self._ledger.changes(self._runner.namespace)
+        prepared = source.prepare(WARM_CODE, filename=WARM_NAME, echo="last", flags=self._flags)
+        for code, _ in prepared.pieces:
+            values.text_of(eval(code, {}))
+        wire.encode({"type": "done", "variables": self._ledger.changes(self._runner.namespace)})
+        _unread_bytes(self._stdout)
         self._runner.reset_process()
 
     def _end_output(self, mark: str) -> bool:

@@ -1,0 +1,257 @@
+/** The command line as a shell sees it: real processes, real Python. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'vitest';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const MAIN = path.join(ROOT, 'src/cli/main.ts');
+const ENV = { ...process.env, NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node') };
+
+interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [MAIN, ...args], { env: { ...ENV, ...env } });
+}
+
+async function finish(child: ChildProcessWithoutNullStreams, input = ''): Promise<Finished> {
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+function vivarium(args: readonly string[], { input = '', env = {} } = {}): Promise<Finished> {
+  return finish(start(args, env), input);
+}
+
+async function untilSaid(stream: NodeJS.ReadableStream, words: string): Promise<string> {
+  let said = '';
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    said += String(chunk);
+    if (said.includes(words)) return said;
+  }
+  return assert.fail(`ended without "${words}": ${said}`);
+}
+
+async function scratch(): Promise<AsyncDisposable & { path: string }> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-cli-'));
+  return { path: directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
+}
+
+test('a program that succeeds ends with 0 and prints what it prints, no more', async () => {
+  const code = 'import sys; print(1); print("é", end=""); print("oops", file=sys.stderr); 2 + 2';
+  assert.deepEqual(await vivarium(['run', '-c', code]), { code: 0, stdout: '1\né', stderr: 'oops\n' });
+});
+
+test('a program that raises ends with 1 and its traceback on stderr', async () => {
+  const { code, stdout, stderr } = await vivarium(['run', '-c', 'print("before")\n1 / 0']);
+  assert.equal(code, 1);
+  assert.equal(stdout, 'before\n');
+  assert.match(stderr, /^Traceback \(most recent call last\):\n {2}File "<string>", line 2[^]*ZeroDivisionError: division by zero\n$/);
+});
+
+test('sys.exit speaks to the shell, not to people', async () => {
+  assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(0)']), { code: 0, stdout: '', stderr: '' });
+  assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(3)']), { code: 1, stdout: '', stderr: '' });
+  assert.deepEqual(await vivarium(['run', '-c', 'exit("bye")']), { code: 1, stdout: '', stderr: 'bye\n' });
+});
+
+test('a program that takes too long ends with 124', async () => {
+  const { code, stderr } = await vivarium(['run', '-c', 'while True: pass', '--timeout-ms', '300']);
+  assert.equal(code, 124);
+  assert.match(stderr, /vivarium: timed out after 300 ms\n$/);
+});
+
+test('a program without enough memory ends with 137', async () => {
+  const { code, stderr } = await vivarium(['run', '-c', 'x = bytearray(10**9)', '--memory-mb', '128']);
+  assert.equal(code, 137);
+  assert.match(stderr, /vivarium: out of memory: the limit is 128 MB\n$/);
+});
+
+test('a program that crashes ends with 137', async () => {
+  const { code, stderr } = await vivarium(['run', '-c', 'import os; os.abort()']);
+  assert.equal(code, 137);
+  assert.match(stderr, /vivarium: crashed: .*SIGABRT/);
+});
+
+test.each([
+  [['run']],
+  [['run', '--nonsense']],
+  [['run', '-c', '1', 'file.py']],
+  [['run', '-c', '1', '--timeout-ms', 'soon']],
+  [['run', '-c', '1', '--memory-mb', '1']],
+  [['run', '-c', '1', '--echo', 'loud']],
+  [['run', '-c', '1', '--mount', 'nowhere']],
+  [['run', '-c', '1', '--mount', '/no/such/place:/data']],
+  [['run', '/no/such/file.py']],
+  [['dance']],
+])('bad use ends with 2 and says what to do: %j', async (args) => {
+  const { code, stdout, stderr } = await vivarium(args);
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /^error: .+/);
+  assert.match(stderr, /^hint: .+/m);
+});
+
+test('a bad environment variable is bad use, and a flag wins over it', async () => {
+  const env = { VIVARIUM_ISOLATION: 'paper' };
+  assert.equal((await vivarium(['run', '-c', '1'], { env })).code, 2);
+  assert.equal((await vivarium(['run', '-c', '1', '--isolation', 'namespaces'], { env })).code, 0);
+});
+
+test('without a Python the code is 3', async () => {
+  const { code, stderr } = await vivarium(['run', '-c', '1', '--python', '/bin/false']);
+  assert.equal(code, 3);
+  assert.match(stderr, /^error: .+\nhint: .*--python/);
+});
+
+test('output comes while the program runs, and Ctrl-C ends it with 130', async () => {
+  const child = start(['run', '-c', 'import time; print("first"); time.sleep(50)']);
+  await untilSaid(child.stdout, 'first\n');
+  child.kill('SIGINT');
+  const { code, stderr } = await finish(child);
+  assert.equal(code, 130);
+  assert.match(stderr, /KeyboardInterrupt\n$/);
+});
+
+test('a reader that goes away ends the program without a word', async () => {
+  const child = start(['run', '-c', 'while True: print("y" * 1000)']);
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  const [stderr] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  assert.deepEqual([child.exitCode, stderr], [141, '']);
+});
+
+test('a lot of output comes through whole', async () => {
+  const { code, stdout } = await vivarium(['run', '-c', 'import sys; sys.stdout.write("0123456789" * 500_000)']);
+  assert.deepEqual([code, stdout.length, stdout.endsWith('789')], [0, 5_000_000, true]);
+});
+
+test('a program can come from standard input, and its last value be shown', async () => {
+  assert.deepEqual(await vivarium(['run', '-', '--echo', 'last'], { input: '20 + 22\n' }), {
+    code: 0,
+    stdout: '42\n',
+    stderr: '',
+  });
+});
+
+test('a program from a file is called by its name in tracebacks', async () => {
+  await using directory = await scratch();
+  const file = path.join(directory.path, 'job.py');
+  await writeFile(file, 'def f():\n    raise KeyError("k")\nf()\n');
+  const { code, stderr } = await vivarium(['run', file]);
+  assert.equal(code, 1);
+  assert.ok(stderr.includes(`File "${file}", line 3, in <module>`), stderr);
+  assert.ok(stderr.includes(`File "${file}", line 2, in f`), stderr);
+  assert.doesNotMatch(stderr, /<cell/);
+});
+
+test('--json prints the execution and nothing else', async () => {
+  const { code, stdout, stderr } = await vivarium(['run', '--json', '-c', 'print("hi")\nx = 1\nx / 0']);
+  const execution = JSON.parse(stdout) as Record<string, unknown>;
+  assert.deepEqual([code, stderr], [1, '']);
+  assert.deepEqual(execution['outcome'], { status: 'raised' });
+  assert.deepEqual(execution['logs'], { stdout: 'hi\n', stderr: '' });
+  assert.equal((execution['error'] as { name: string }).name, 'ZeroDivisionError');
+});
+
+test('a mount is read-only unless it says rw', async () => {
+  await using directory = await scratch();
+  await chmod(directory.path, 0o777); // a session may have a user id of its own
+  await writeFile(path.join(directory.path, 'in.txt'), 'given');
+  const read = 'print(open("/data/in.txt").read())';
+  const write = 'open("/data/out.txt", "w").write("made")';
+  const readOnly = await vivarium(['run', '-c', `${read}\n${write}`, '--mount', `${directory.path}:/data`]);
+  assert.deepEqual([readOnly.code, readOnly.stdout], [1, 'given\n']);
+  assert.match(readOnly.stderr, /Read-only file system|Permission denied/);
+  const writable = await vivarium(['run', '-c', write, '--mount', `${directory.path}:/data:rw`]);
+  assert.equal(writable.code, 0, writable.stderr);
+  assert.equal(await readFile(path.join(directory.path, 'out.txt'), 'utf8'), 'made');
+});
+
+test('a piped repl runs cell after cell, keeps the state over a crash and says so', async () => {
+  const input = [
+    'x = 41',
+    'import ctypes; ctypes.string_at(0)',
+    'def f(a):',
+    '',
+    '    return a + 1',
+    'f(x)',
+    '1 / 0',
+    'x = 0',
+    '%rollback',
+    'x',
+    '%vars',
+    '%reset',
+    '"x" in globals()',
+  ].join('\n');
+  const { code, stdout, stderr } = await vivarium(['repl'], { input });
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^42\n41\nf +function.*\nx +int +41\nFalse\n$/);
+  assert.match(stderr, /state restored .*the variables are those from before this cell/);
+  assert.match(stderr, /ZeroDivisionError/);
+});
+
+test('at a terminal Ctrl-C interrupts the cell and keeps the state, Ctrl-D leaves', async () => {
+  await using directory = await scratch();
+  const { python } = JSON.parse((await vivarium(['doctor', '--json'])).stdout) as { python: { python: string } };
+  const pty = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
+  const command = [process.execPath, MAIN, 'repl', '--data-dir', directory.path, '--python', python.python];
+  const terminal = spawn(python.python, ['-c', pty, ...command], { env: { ...ENV, TERM: 'xterm' } });
+  const answers = async (typed: string, words: string): Promise<void> => {
+    terminal.stdin.write(typed);
+    await untilSaid(terminal.stdout, words);
+  };
+  await answers('', '>>> ');
+  await answers('x = 41\r', '>>> \u001b[5G');
+  await answers('import time; print("be" + "gun"); time.sleep(50)\r', 'begun');
+  await answers('\u0003', 'KeyboardInterrupt');
+  await answers('for i in range(2):\r', '... ');
+  await answers('    print(x + i + 1)\r\r', '42\r\n43\r\n');
+  await answers('unwanted\u0003', '\n>>> ');
+  terminal.stdin.write('\u0004');
+  const [code] = (await once(terminal, 'exit')) as [number];
+  terminal.stdin.destroy();
+  assert.equal(code, 0);
+  const history = await readFile(path.join(directory.path, 'repl-history'), 'utf8');
+  assert.match(history, /^x = 41\n/);
+  assert.doesNotMatch(history, /unwanted/);
+});
+
+test('doctor finds that sessions can be opened, and what they are made of', async () => {
+  const { code, stdout, stderr } = await vivarium(['doctor', '--json']);
+  assert.deepEqual([code, stderr], [0, '']);
+  const report = JSON.parse(stdout) as { canOpenSessions: boolean; isolation: object; findings: { group: string; status: string; advice?: string }[] };
+  assert.equal(report.canOpenSessions, true);
+  assert.ok(report.isolation);
+  assert.deepEqual([...new Set(report.findings.map(({ group }) => group))], ['Python', 'Walls', 'Limits', 'Machine']);
+  for (const finding of report.findings) assert.ok(finding.status === 'ok' || finding.advice, JSON.stringify(finding));
+});
+
+test('doctor ends with 3 when no session can be opened', async () => {
+  const { code, stdout } = await vivarium(['doctor', '--python', '/bin/false']);
+  assert.equal(code, 3);
+  assert.match(stdout, /✗ interpreter .* → .*--python[^]*No session can be opened\.\n$/);
+});
+
+test('the version and the help are printed on stdout', async () => {
+  const manifest = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  assert.deepEqual(await vivarium(['--version']), { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  const help = await vivarium(['run', '--help']);
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /--mount[^]*Examples:[^]*Exit code:/);
+});
+
+test('the tour runs to its end', async () => {
+  const child = spawn(process.execPath, [path.join(ROOT, 'examples/tour.ts')], { env: ENV });
+  const { code, stdout, stderr } = await finish(child);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /x \+ 1 is 42[^]*What to try next/);
+});
