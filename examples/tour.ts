@@ -12,7 +12,9 @@ try {
   showWhatNext();
 } catch (error) {
   if (!(error instanceof VivariumError)) throw error;
-  console.error(`error: ${error.message}\nhint: \`npx node src/cli/main.ts doctor\` shows what this machine has and lacks`);
+  console.error(
+    `error: ${error.message}\nhint: \`npx node src/cli/main.ts doctor\` shows what this machine has and lacks`,
+  );
   process.exitCode = 3;
 }
 
@@ -33,7 +35,9 @@ async function showPrograms(): Promise<void> {
   console.log(`Python ${environment.version}, each session behind walls of its own (${isolation.level}).`);
   const missing = ['numpy', 'pandas', 'matplotlib'].filter((name) => environment.missing.includes(name));
   if (missing.length > 0) {
-    console.log(`Skipping the analysis and the plot: ${missing.join(', ')} are missing. \`vivarium setup\` installs them.`);
+    console.log(
+      `Skipping the analysis and the plot: ${missing.join(', ')} are missing. \`vivarium setup\` installs them.`,
+    );
     return;
   }
   const analysis = await show('analysis.py', 'An analysis with pandas');

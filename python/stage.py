@@ -134,6 +134,7 @@ def enter(config: dict, control: int) -> Stage:
             **common, proc="outer", host="", sessions=config["sessions"],
             socket=config["socket"], cache=config["cache"], cgroups=cgroups,
         )
+    cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
     proc = "masked" if probe.check("proc")["ok"] else "none"
     _unshare(privileged, own_pids=proc == "masked", control=control)
     _build_ground(config, common["read_only"], cgroups, proc)

@@ -74,6 +74,12 @@ class Cgroups:
         """Directories that must be writable wherever `create` is called."""
         return tuple(sorted({directory for _, directory in self.parents}))
 
+    def memory_only(self) -> Cgroups:
+        """Without the v1 hierarchies besides memory: moving a process into each of them costs milliseconds."""
+        if self.kind != "v1":
+            return self
+        return replace(self, parents=tuple(parent for parent in self.parents if parent[0] == "memory"))
+
     def rebased(self, mapping: dict[str, str]) -> Cgroups:
         """The same groups where each directory is seen at another place."""
         return replace(self, parents=tuple((name, mapping[directory]) for name, directory in self.parents))

@@ -38,7 +38,9 @@ const SOURCES = {
 export function describePython(environment: Environment): Finding[] {
   const { python, version, source, libraries } = environment;
   const advice = (name: string): string =>
-    source === 'given' ? `${python} -m pip install ${name}` : 'run `vivarium setup` where a package index can be reached';
+    source === 'given'
+      ? `${python} -m pip install ${name}`
+      : 'run `vivarium setup` where a package index can be reached';
   return [
     ok('Python', 'interpreter', `${version}, ${python} (${SOURCES[source]})`),
     ...PROMISED_LIBRARIES.map((name) =>
@@ -61,7 +63,12 @@ export function describeWalls(isolation: Isolation, probe: Probe): Finding[] {
   return [
     walls('level', level === 'namespaces', level, BUILD_WALLS),
     walls('files', files === 'private-root', FILES[files], BUILD_WALLS),
-    walls('network', network === 'none', network === 'none' ? 'none but its own loopback' : 'that of the host', BUILD_WALLS),
+    walls(
+      'network',
+      network === 'none',
+      network === 'none' ? 'none but its own loopback' : 'that of the host',
+      BUILD_WALLS,
+    ),
     walls('/proc', proc === 'private', PROC[proc], reason ?? whyNot('proc')),
     walls('user', uid === 'own' || level === 'namespaces', USER[uid], BUILD_WALLS),
     walls('system calls', seccomp, seccomp ? 'filtered by seccomp' : 'not filtered', reason ?? whyNot('seccomp')),

@@ -14,7 +14,8 @@ export class History {
   load(): string[] {
     const lines = this.#read();
     const kept = lines.slice(-MAX_LINES);
-    if (lines.length > 2 * MAX_LINES) this.#attempt(() => writeFileSync(this.#file, `${kept.join('\n')}\n`, { mode: 0o600 }));
+    if (lines.length > 2 * MAX_LINES)
+      this.#attempt(() => writeFileSync(this.#file, `${kept.join('\n')}\n`, { mode: 0o600 }));
     return kept.toReversed();
   }
 

@@ -6,7 +6,8 @@ import { run, scrubEnvironment } from '../environment/command.ts';
 
 /** Lies beside `src` as well as beside `dist`: the same depth from both. */
 const PYTHON_SIDE = fileURLToPath(new URL('../../python/', import.meta.url));
-const ASK = 'import json, sys; sys.path.insert(0, sys.argv[1]); from confine.probe import probe; print(json.dumps(probe()))';
+const ASK =
+  'import json, sys; sys.path.insert(0, sys.argv[1]); from confine.probe import probe; print(json.dumps(probe()))';
 const TIMEOUT_MS = 20_000;
 
 export interface ProbeAnswer {

@@ -26,7 +26,10 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
     .description('Runs Python in confined sessions: warm, stateful, and safe from its own crashes.')
     .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .option('--data-dir <path>', 'where environments, caches and workspaces are kept (default: $VIVARIUM_HOME, else XDG)')
+    .option(
+      '--data-dir <path>',
+      'where environments, caches and workspaces are kept (default: $VIVARIUM_HOME, else XDG)',
+    )
     .exitOverride()
     .showHelpAfterError('hint: add --help to see what can be used')
     .addHelpText('after', PROGRAM_HELP);
@@ -37,7 +40,9 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
     .description('Run a Python program in a fresh session; its output comes through as it is printed.')
     .option('-c, --code <code>', 'the program itself, instead of a file')
     .addOption(
-      new Option('--echo <mode>', 'which top-level expressions to show').choices(['all', 'last', 'none']).default('none'),
+      new Option('--echo <mode>', 'which top-level expressions to show')
+        .choices(['all', 'last', 'none'])
+        .default('none'),
     )
     .option('--json', 'print the whole result as one JSON document, and nothing else')
     .addHelpText('after', RUN_HELP)
@@ -49,7 +54,9 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
   addSessionOptions(add('repl'))
     .description('Talk to one session. Ctrl-C interrupts and keeps the variables, Ctrl-D leaves.')
     .addOption(
-      new Option('--echo <mode>', 'which top-level expressions to show').choices(['all', 'last', 'none']).default('last'),
+      new Option('--echo <mode>', 'which top-level expressions to show')
+        .choices(['all', 'last', 'none'])
+        .default('last'),
     )
     .addHelpText('after', REPL_HELP)
     .action(async (_: unknown, command: Command) => {
@@ -94,7 +101,12 @@ function addSessionOptions(command: Command): Command {
   return addMachineOptions(command)
     .option('--timeout-ms <ms>', 'longest one run may take (default: 60000)', parseCount)
     .option('--memory-mb <mb>', 'memory of the session (default: 1024)', parseCount)
-    .option('--mount <source:target[:rw]>', 'show a host path in the session, read-only without :rw; repeatable', append, [])
+    .option(
+      '--mount <source:target[:rw]>',
+      'show a host path in the session, read-only without :rw; repeatable',
+      append,
+      [],
+    )
     .option('--allow-network', 'let the session use the network of this machine');
 }
 

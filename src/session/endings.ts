@@ -25,23 +25,32 @@ export function sessionClosed(id: string, ending: Ending): VivariumError {
   );
 }
 
+interface Ended {
+  readonly id: string;
+  /** Undefined where it was found by its id only. */
+  readonly key?: string | undefined;
+  readonly clientId?: string | undefined;
+}
+
 /** Remembers how the last sessions ended, to answer those who come back for them. */
 export class Endings {
   readonly #capacity: number;
-  readonly #byId = new Map<string, Ending>();
+  readonly #byId = new Map<string, Ending & Ended>();
   readonly #byKey = new Map<string, Ending>();
 
   constructor(capacity = 1000) {
     this.#capacity = capacity;
   }
 
-  add({ id, key }: { readonly id: string; readonly key?: string | undefined }, ending: Ending): void {
-    remember(this.#byId, id, ending, this.#capacity);
-    if (key !== undefined && ending.isUnexpected) remember(this.#byKey, key, ending, this.#capacity);
+  add(ended: Ended, ending: Ending): void {
+    remember(this.#byId, ended.id, { ...ended, ...ending }, this.#capacity);
+    if (ended.key !== undefined && ending.isUnexpected) remember(this.#byKey, ended.key, ending, this.#capacity);
   }
 
-  of(id: string): Ending | undefined {
-    return this.#byId.get(id);
+  /** Who says which client asks hears only of what was that client's. */
+  of(id: string, clientId?: string): Ending | undefined {
+    const ended = this.#byId.get(id);
+    return clientId === undefined || ended?.clientId === clientId ? ended : undefined;
   }
 
   /** The id lives again. */
@@ -57,7 +66,7 @@ export class Endings {
   }
 }
 
-function remember(endings: Map<string, Ending>, name: string, ending: Ending, capacity: number): void {
+function remember<T>(endings: Map<string, T>, name: string, ending: T, capacity: number): void {
   endings.delete(name); // a map keeps its order by first insertion
   endings.set(name, ending);
   const [oldest] = endings.keys();

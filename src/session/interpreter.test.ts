@@ -77,6 +77,9 @@ test('an evicted session says so: by id as an error, by key as a lost state', as
   const says = { code: 'SESSION_CLOSED', message: expect.stringContaining('evicted after 30 ms') as unknown };
   expect(() => own.getSession(session.id)).toThrow(expect.objectContaining(says));
   await expect(own.runCode('1', { id: session.id })).rejects.toMatchObject(says);
+  await expect(own.runCode('1', { id: session.id, clientId: 'c' })).rejects.toMatchObject(says);
+  const other = own.runCode('1', { id: session.id, clientId: 'other' });
+  await expect(other).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
   await expect(session.runCode('1')).rejects.toMatchObject(says);
   const [fresh, next] = await Promise.all(
     ['"x" in globals()', '1'].map((code) => own.runCode(code, { clientId: 'c' })),

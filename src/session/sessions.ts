@@ -70,7 +70,7 @@ export class Sessions implements AsyncDisposable {
     const session = this.#slots.get(id)?.session;
     const isTheirs = clientId === undefined || session?.clientId === clientId;
     if (session !== undefined && !session.isClosed && isTheirs) return session;
-    const ending = clientId === undefined ? this.#endings.of(id) : undefined;
+    const ending = this.#endings.of(id, clientId);
     if (ending !== undefined) throw sessionClosed(id, ending);
     throw new VivariumError(
       'SESSION_NOT_FOUND',
@@ -112,7 +112,7 @@ export class Sessions implements AsyncDisposable {
       {
         onEnd: (ending) => {
           if (key !== undefined) this.#byKey.delete(key);
-          if (!isOnce) this.#endings.add({ id, key }, ending);
+          if (!isOnce) this.#endings.add({ id, key, clientId: settings.clientId }, ending);
         },
         onGone: () => this.#slots.delete(id),
       },

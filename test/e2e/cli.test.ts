@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'vitest';
 
@@ -32,7 +33,7 @@ function vivarium(args: readonly string[], { input = '', env = {} } = {}): Promi
   return finish(start(args, env), input);
 }
 
-async function untilSaid(stream: NodeJS.ReadableStream, words: string): Promise<string> {
+async function untilSaid(stream: Readable, words: string): Promise<string> {
   let said = '';
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
     said += String(chunk);
@@ -55,7 +56,10 @@ test('a program that raises ends with 1 and its traceback on stderr', async () =
   const { code, stdout, stderr } = await vivarium(['run', '-c', 'print("before")\n1 / 0']);
   assert.equal(code, 1);
   assert.equal(stdout, 'before\n');
-  assert.match(stderr, /^Traceback \(most recent call last\):\n {2}File "<string>", line 2[^]*ZeroDivisionError: division by zero\n$/);
+  assert.match(
+    stderr,
+    /^Traceback \(most recent call last\):\n {2}File "<string>", line 2[^]*ZeroDivisionError: division by zero\n$/,
+  );
 });
 
 test('sys.exit speaks to the shell, not to people', async () => {
@@ -228,7 +232,11 @@ test('at a terminal Ctrl-C interrupts the cell and keeps the state, Ctrl-D leave
 test('doctor finds that sessions can be opened, and what they are made of', async () => {
   const { code, stdout, stderr } = await vivarium(['doctor', '--json']);
   assert.deepEqual([code, stderr], [0, '']);
-  const report = JSON.parse(stdout) as { canOpenSessions: boolean; isolation: object; findings: { group: string; status: string; advice?: string }[] };
+  const report = JSON.parse(stdout) as {
+    canOpenSessions: boolean;
+    isolation: object;
+    findings: { group: string; status: string; advice?: string }[];
+  };
   assert.equal(report.canOpenSessions, true);
   assert.ok(report.isolation);
   assert.deepEqual([...new Set(report.findings.map(({ group }) => group))], ['Python', 'Walls', 'Limits', 'Machine']);

@@ -5,7 +5,16 @@ import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { choosePython } from '../../session/python.ts';
 import type { Context } from '../context.ts';
-import { failed, ok, weak, describeLimits, describeProbe, describePython, describeWalls, type Finding } from '../findings.ts';
+import {
+  failed,
+  ok,
+  weak,
+  describeLimits,
+  describeProbe,
+  describePython,
+  describeWalls,
+  type Finding,
+} from '../findings.ts';
 import { freeBytes, openFilesLimit, probeWalls } from '../machine.ts';
 import { configOf, type MachineFlags } from '../options.ts';
 import { openSession, show } from '../session.ts';
@@ -23,7 +32,11 @@ interface Report {
 }
 
 /** Looks at everything that sessions need, by using it. */
-export async function doctor(version: string, flags: MachineFlags & { json?: boolean }, context: Context): Promise<number> {
+export async function doctor(
+  version: string,
+  flags: MachineFlags & { json?: boolean },
+  context: Context,
+): Promise<number> {
   const config = parseConfig(configOf(flags, context.environment), context.environment);
   const report = await examine(version, { config, flags, context });
   const { stdout } = context;
@@ -116,6 +129,11 @@ function describe({ version, findings, canOpenSessions }: Report, { stdout }: Co
       lines.push(`  ${stdout.style(colour, mark)} ${name.padEnd(width)}  ${detail}${toDo}`);
     }
   }
-  lines.push('', canOpenSessions ? stdout.style('green', 'Sessions can be opened.') : stdout.style('red', 'No session can be opened.'));
+  lines.push(
+    '',
+    canOpenSessions
+      ? stdout.style('green', 'Sessions can be opened.')
+      : stdout.style('red', 'No session can be opened.'),
+  );
   return lines.join('\n');
 }

@@ -19,7 +19,7 @@ export function describeIsolation(ready: Ready): Isolation {
     network: ready.level === 'none' ? 'host' : 'none',
     proc: isWalled ? (ready.proc === 'none' ? 'none' : 'private') : 'host',
     memory: ['rlimit', 'watchdog', ...grouped],
-    processes: ['rlimit', ...grouped],
+    processes: ['rlimit', ...(isWalled && ready.cgroup === 'v1' ? [] : grouped)],
     disk: isWalled ? ['rlimit', 'watchdog', 'tmpfs'] : ['rlimit', 'watchdog'],
     seccomp: ready.level !== 'none',
     landlock: ready.level === 'none' ? 0 : ready.landlock,
