@@ -39,12 +39,14 @@ class Labour:
 
 def fork_into(namespaces: tuple[int, ...], own_pid_namespace: int, admission: Admission) -> Labour | Born:
     """Fork once, straight into the pid namespace of an enclosure."""
-    go_read, go_write, status_read, status_write = (*os.pipe(), *os.pipe())
-    kernel.setns(namespaces[0])
+    go_read, go_write, status_read, status_write = pipes = (*os.pipe(), *os.pipe())
     try:
+        kernel.setns(namespaces[0])
         pid = os.fork()
-    except OSError:
+    except OSError:  # its pid 1 is gone, or the machine is full
         kernel.setns(own_pid_namespace)
+        for fd in pipes:
+            os.close(fd)
         raise
     if pid == 0:
         return _be_born(admission, go_read, status_write)

@@ -13,6 +13,8 @@ import launcher
 from confine import cgroup, kernel
 from stage import Stage
 
+CANCELLED: dict = {}
+
 
 @dataclass
 class Enclosure:
@@ -30,6 +32,8 @@ class Enclosure:
         self.lifeline.close()
         for fd in self.namespaces:
             os.close(fd)
+        if self.group is not None:
+            self.group.remove()
 
 
 class BuildFailed(Exception):
@@ -66,6 +70,14 @@ class Supply:
         self._request(command)
         return None
 
+    def cancel(self, session: str) -> bool:
+        """Nobody waits any more for what a session ordered; True when it was not delivered yet."""
+        for name, command in self._waiting.items():
+            if command is not None and command["session"] == session:
+                self._waiting[name] = CANCELLED
+                return True
+        return False
+
     def refill(self) -> None:
         """Order enclosures ahead of time."""
         while len(self._ready) + sum(command is None for command in self._waiting.values()) < self._stage.ahead:
@@ -80,12 +92,15 @@ class Supply:
         command = self._waiting.pop(answer["id"])
         del self._requests[answer["id"]]
         if "error" in answer:
-            if command is not None:
+            if command is not None and command is not CANCELLED:
                 raise BuildFailed(command, answer["error"])
             return None  # an order ahead of time is not repeated: whoever needs one next hears the reason
         group = cgroup.Group(self._stage.cgroups.kind, answer["group"]) if answer["group"] else None
         lifeline = socket.socket(fileno=fds[0])
         enclosure = Enclosure(answer["init"], answer["workspace"], answer["uid"], lifeline, tuple(fds[1:]), group)
+        if command is CANCELLED:
+            enclosure.close()
+            return None
         if command is not None:
             return command, enclosure
         self._ready.append(enclosure)
@@ -96,7 +111,7 @@ class Supply:
         self._channel.close()
         self._channel, self.launcher = spawn_launcher(self._site)
         for request in self._requests.values():
-            self._channel.send(json.dumps(request).encode())
+            self._order(request)
 
     def bury(self, init: int) -> bool:
         """A pid 1 has ended; True when its enclosure was still waiting here."""
@@ -104,8 +119,6 @@ class Supply:
             if enclosure.init == init:
                 self._ready.remove(enclosure)
                 enclosure.close()
-                if enclosure.group is not None:
-                    enclosure.group.remove()
                 self.refill()
                 return True
         return False
@@ -122,6 +135,9 @@ class Supply:
         }
         self._waiting[name] = command
         self._requests[name] = request
+        self._order(request)
+
+    def _order(self, request: dict) -> None:
         try:
             self._channel.send(json.dumps(request).encode())
         except OSError:

@@ -73,7 +73,7 @@ class Init:
         """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill."""
         deadline = time.monotonic() + SWEEP_SECONDS
         while True:
-            left = [pid for pid in self._processes() if pid not in keep and self._signal(pid, signal.SIGKILL) is None]
+            left = [pid for pid in self._processes() if pid not in keep and self._signal(pid, signal.SIGKILL) is None and not _has_ended(pid)]
             self._reap()
             if not left:
                 return None
@@ -119,3 +119,17 @@ class Init:
             self._lifeline.send(json.dumps(message).encode())
         except OSError:
             os._exit(0)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a process runs no more, even if its parent has not collected it yet."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        return bool(poll.poll(0))
+    finally:
+        os.close(fd)

@@ -65,7 +65,8 @@ def _build(request: dict, site: Site) -> tuple[dict, list[int]]:
         theirs.close()
         _expect(ours, "built")
         # Only while pid 1 is dumpable may its namespaces be opened.
-        namespaces = [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in NAMESPACES]
+        names = [name for name in NAMESPACES if name != "net" or not request["network"]]
+        namespaces = [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names]
         try:
             ours.send(b"go")
             _expect(ours, "ready")
@@ -89,15 +90,20 @@ def make_directories(home: str, owner: int | None) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            continue
+            pass  # of an earlier link, or of a launcher that was killed before it gave the directory away
         if owner is not None:
-            os.chown(path, owner, owner)
+            os.chown(path, owner, owner, follow_symlinks=False)
 
 
 def _make_group(request: dict, site: Site) -> cgroup.Group | None:
     if site.cgroups.kind == "none":
         return None
-    return site.cgroups.create(f"vivarium-{request['id']}", memory_bytes=None, processes=None)
+    name = f"vivarium-{request['id']}"
+    try:
+        return site.cgroups.create(name, memory_bytes=None, processes=None)
+    except FileExistsError:  # of a launcher that was killed while it built
+        site.cgroups.group(name).remove()
+        return site.cgroups.create(name, memory_bytes=None, processes=None)
 
 
 def _fork_init(request: dict, site: Site, group: cgroup.Group | None, lifeline: socket.socket) -> int:

@@ -109,6 +109,7 @@ def session_environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "NUMEXPR_NUM_THREADS": "1",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }
 
 
@@ -158,6 +159,7 @@ def _unshare(privileged: bool, own_pids: bool, control: int) -> None:
         child = os.fork()
         if child:
             _wait_outside(child, control)
+        kernel.die_with_parent()
     kernel.become_subreaper()
 
 

@@ -68,6 +68,13 @@ class Twins:
             self._present = pid
         return pid
 
+    def renew(self) -> None:
+        """The present twin may be gone: make another at the next quiet moment."""
+        if self._present is not None:
+            self._drop(self._present)
+            self._present = None
+        self._is_stale = self._is_enabled
+
     def restore_files(self, is_wanted: bool) -> str:
         """Make the workspace as it was when this copy was made; what was done, in words."""
         if not is_wanted:

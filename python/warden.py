@@ -20,6 +20,7 @@ from watch import Watch, Watched
 
 KILLED_BY_US = "closed"
 CGROUP_SLACK = 128 << 20
+OPEN_ATTEMPTS = 4
 
 
 @dataclass
@@ -95,8 +96,7 @@ class Warden:
             return self._open(command)
         record = self._sessions.get(command["session"])
         if record is None:
-            if "request" in command:
-                self._tell({"event": "answer", "request": command["request"], "problem": "no such session"})
+            self._obey_without_session(command)
         elif operation == "close":
             record.cause = KILLED_BY_US
             self._kill(record)
@@ -107,6 +107,12 @@ class Warden:
         else:
             self._pass_on(record, command)
         return None
+
+    def _obey_without_session(self, command: dict) -> None:
+        if "request" in command:
+            self._tell({"event": "answer", "request": command["request"], "problem": "no such session"})
+        elif command["op"] == "close" and self._supply is not None and self._supply.cancel(command["session"]):
+            self._tell({"event": "gone", "session": command["session"], "cause": KILLED_BY_US})
 
     def _watched(self, record: Record, command: dict) -> Watched:
         return Watched(
@@ -153,14 +159,21 @@ class Warden:
             labour = fork_into(enclosure.namespaces, self._own_pid_namespace, admission)
         except OSError as error:
             enclosure.close()
-            self._tell({"event": "failed", "session": command["session"], "problem": f"fork: {error.strerror}"})
-            return None
+            return self._open_again(command, f"fork: {error.strerror}")
         if isinstance(labour, Born):
             return labour
         for fd in enclosure.namespaces:
             os.close(fd)
         enclosure.namespaces = ()
         self._by_worker[labour.pid] = self._admit(command, enclosure, labour, labour.pid, admission)
+        return None
+
+    def _open_again(self, command: dict, problem: str) -> Born | None:
+        """The enclosure was lost before its worker came: another one, unless that happens every time."""
+        attempts = command.get("attempts", 0) + 1
+        if attempts < OPEN_ATTEMPTS:
+            return self._open({**command, "attempts": attempts})
+        self._tell({"event": "failed", "session": command["session"], "problem": problem})
         return None
 
     def _open_guarded(self, command: dict) -> Born | None:
@@ -239,7 +252,9 @@ class Warden:
             if pid == 0:
                 return
             if pid in self._by_worker:
-                self._tell_exit(self._by_worker.pop(pid), status)
+                record = self._by_worker.pop(pid)
+                record.worker = 0  # the number may come back as somebody else's
+                self._tell_exit(record, status)
             elif pid in self._by_init:
                 self._bury(self._by_init.pop(pid))
             elif self._supply is not None:
@@ -295,8 +310,6 @@ class Warden:
         if self._lifelines.pop(fd, None) is not None:
             self._epoll.unregister(fd)
         record.enclosure.close()
-        if record.enclosure.group is not None:
-            record.enclosure.group.remove()
         self._tell({"event": "gone", "session": record.session, "cause": cause})
 
     def _overstepped(self, session: str, cause: str) -> None:

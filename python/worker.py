@@ -68,6 +68,9 @@ class Worker:
                 self._run(request)
             elif kind == "inspect":
                 self._send({"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)})
+            elif kind == "renew":
+                self._twins.renew()
+                self._send({"type": "renewed"})
             elif kind == "resume":
                 self._send({"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])})
                 self._write_mark(request["mark"])

@@ -1,9 +1,12 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { VivariumError } from './errors.ts';
-import { LEVELS } from './execution/isolation.ts';
 
 const MEBIBYTE = 1 << 20;
+
+/** How strongly sessions are confined, strongest first. `landlock` and `none` must be asked for in words. */
+export const LEVELS = ['namespaces', 'landlock', 'none'] as const;
+export type Level = (typeof LEVELS)[number];
 
 /** What one session, and one run in it, may use. */
 export const Limits = z.strictObject({

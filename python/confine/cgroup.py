@@ -84,11 +84,15 @@ class Cgroups:
         """The same groups where each directory is seen at another place."""
         return replace(self, parents=tuple((name, mapping[directory]) for name, directory in self.parents))
 
+    def group(self, name: str) -> Group:
+        """The group of this name, whether there is one or not."""
+        return Group(self.kind, {controller: f"{parent}/{name}" for controller, parent in self.parents})
+
     def create(self, name: str, *, memory_bytes: int | None, processes: int | None) -> Group:
         """Make a group below our own; leaves nothing behind when it fails."""
         if self.kind == "none":
             raise RuntimeError(f"no control groups: {self.reason}")
-        group = Group(self.kind, {controller: f"{parent}/{name}" for controller, parent in self.parents})
+        group = self.group(name)
         made: list[str] = []
         try:
             for directory in sorted(set(group.directories.values())):

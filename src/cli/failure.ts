@@ -43,29 +43,23 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   SESSION_EXISTS: 'choose another id',
 };
 
-/** The exit code that tells a shell how the program ended. */
-export function exitCodeOf(outcome: Outcome): number {
-  switch (outcome.status) {
-    case 'succeeded':
-      return 0;
-    case 'raised':
-      return 1;
-    case 'timed-out':
-      return 124; // as timeout(1)
-    case 'cancelled':
-      return 130;
-    case 'out-of-memory':
-    case 'crashed':
-      return 137; // as after SIGKILL
-  }
+/** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */
+export function exitCodeOf({ status }: Outcome): number {
+  return EXIT_CODES[status];
 }
+
+const EXIT_CODES = {
+  succeeded: 0,
+  raised: 1,
+  'timed-out': 124,
+  cancelled: 130,
+  'out-of-memory': 137,
+  crashed: 137,
+} as const satisfies Record<Outcome['status'], number>;
 
 /** How the run ended, where neither its output nor its traceback says so. */
 export function describeEnd(outcome: Outcome): string | undefined {
   switch (outcome.status) {
-    case 'succeeded':
-    case 'raised':
-      return undefined;
     case 'timed-out':
       return `timed out after ${outcome.limitMs} ms${outcome.limit === 'cpu' ? ' of processor time' : ''}`;
     case 'cancelled':
@@ -74,5 +68,9 @@ export function describeEnd(outcome: Outcome): string | undefined {
       return `out of memory: the limit is ${outcome.limitMb} MB`;
     case 'crashed':
       return `crashed: ${outcome.reason}`;
+    case 'succeeded':
+    case 'raised':
+      break;
   }
+  return undefined;
 }

@@ -23,8 +23,13 @@ export async function probeWalls(
 ): Promise<Readonly<Record<string, ProbeAnswer>>> {
   const command = [python, '-I', '-B', '-c', ASK, PYTHON_SIDE];
   const { succeeded, output } = await run(command, { env: scrubEnvironment(env), signal, timeoutMs: TIMEOUT_MS });
-  // Our own program wrote it.
-  return succeeded ? (JSON.parse(output) as Record<string, ProbeAnswer>) : {};
+  const answers: unknown = succeeded ? JSON.parse(output) : {};
+  const entries: [string, unknown][] = Object.entries(answers ?? {});
+  return Object.fromEntries(entries.filter((entry): entry is [string, ProbeAnswer] => isAnswer(entry[1])));
+}
+
+function isAnswer(value: unknown): value is ProbeAnswer {
+  return typeof value === 'object' && value !== null && 'ok' in value && 'detail' in value;
 }
 
 /** Bytes that may still be written where the directory is, or will be. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ConfigInput, Mount } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
-import { LEVELS, type Level } from '../execution/isolation.ts';
+import { LEVELS, type Level } from '../config.ts';
 
 export interface MachineFlags {
   readonly dataDir?: string;
@@ -15,7 +15,7 @@ export interface MachineFlags {
 export interface SessionFlags extends MachineFlags {
   readonly timeoutMs?: number;
   readonly memoryMb?: number;
-  readonly mount: readonly string[];
+  readonly mount?: readonly string[];
   readonly allowNetwork?: boolean;
   readonly echo: Echo;
 }

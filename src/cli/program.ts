@@ -105,7 +105,6 @@ function addSessionOptions(command: Command): Command {
       '--mount <source:target[:rw]>',
       'show a host path in the session, read-only without :rw; repeatable',
       append,
-      [],
     )
     .option('--allow-network', 'let the session use the network of this machine');
 }
@@ -115,14 +114,14 @@ function parseCount(text: string): number {
   return Number(text);
 }
 
-function append(text: string, texts: readonly string[]): string[] {
+function append(text: string, texts: readonly string[] = []): string[] {
   return [...texts, text];
 }
 
 /** Lies beside `src` as well as beside `dist`: the same depth from both. */
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String((manifest as { version?: unknown }).version);
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
 }
 
 const PROGRAM_HELP = `

@@ -20,7 +20,7 @@ export async function openSession(flags: SessionFlags, context: Context, twins: 
   const { environment, lifetime } = context;
   const { signal } = lifetime;
   const config = parseConfig(configOf(flags, environment), environment);
-  const mounts = flags.mount.map(parseMount);
+  const mounts = (flags.mount ?? []).map(parseMount);
   const python = await choosePython(config, signal);
   await using stack = new AsyncDisposableStack();
   const engine = stack.use(

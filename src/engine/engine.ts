@@ -31,6 +31,8 @@ export interface EngineSession extends AsyncDisposable {
   /** The session's files, as a path of the host. */
   readonly workspace: string;
   readonly isolation: Isolation;
+  /** Sees to it that there is a live interpreter; true when a fresh one replaced a lost one since the last call. */
+  revive(): Promise<boolean>;
   /** Runs code. Breaking out of the loop stops the program. */
   stream(request: RunRequest): AsyncGenerator<Event, void, undefined>;
   /** Raises KeyboardInterrupt in the running code; a program that does not heed it is ended, its state restored. */
@@ -49,6 +51,8 @@ export interface RunRequest {
   readonly code: string;
   readonly echo: Echo;
   readonly timeoutMs: number;
+  /** False for code that makes a session what it is: `rollback` does not undo it. */
+  readonly isUndoable?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -1,7 +1,4 @@
-import type { Execution } from './execution.ts';
-
-/** A value shown by the run, as a MIME bundle: at least `text/plain`. */
-export type Result = Readonly<Record<string, string>>;
+import type { Execution, Result, StreamBytes } from './execution.ts';
 
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
@@ -11,9 +8,3 @@ export type Event =
 
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */
 export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated'> & { readonly outputBytes: StreamBytes };
-
-/** Bytes per stream. */
-export interface StreamBytes {
-  readonly stdout: number;
-  readonly stderr: number;
-}

@@ -1,4 +1,3 @@
-import type { Result, StreamBytes } from './event.ts';
 import type { Isolation } from './isolation.ts';
 import type { Outcome, PythonError } from './outcome.ts';
 
@@ -17,6 +16,15 @@ export interface Execution {
   readonly background?: StreamBytes;
   readonly durationMs: number;
   readonly isolation: Isolation;
+}
+
+/** A value shown by the run, as a MIME bundle: at least `text/plain`. */
+export type Result = Readonly<Record<string, string>>;
+
+/** Bytes per stream. */
+export interface StreamBytes {
+  readonly stdout: number;
+  readonly stderr: number;
 }
 
 export interface Truncation {

@@ -1,5 +1,5 @@
-import type { Event, Result } from './event.ts';
-import type { Execution } from './execution.ts';
+import type { Event } from './event.ts';
+import type { Execution, Result } from './execution.ts';
 import { OutputBudget } from './output-budget.ts';
 
 /** Folds the stream of events into the one result; keeps at most `maxOutputBytes` of each stream. */

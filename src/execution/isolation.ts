@@ -1,6 +1,4 @@
-/** How strongly sessions are confined, strongest first. `landlock` and `none` must be asked for in words. */
-export const LEVELS = ['namespaces', 'landlock', 'none'] as const;
-export type Level = (typeof LEVELS)[number];
+import type { Level } from '../config.ts';
 
 /** What is enforced for a session, and by what. Observed at start, never assumed. */
 export interface Isolation {

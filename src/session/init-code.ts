@@ -22,20 +22,19 @@ export class InitCode {
     if (this.#settings.initCode !== null) this.#status = 'due';
   }
 
-  /** Runs the code if it is due, and says whether it was. On abort rejects with the reason. */
-  async run(signal: AbortSignal): Promise<boolean> {
+  /** Runs the code if it is due. On abort rejects with the reason. */
+  async run(signal: AbortSignal): Promise<void> {
     const { initCode, limits } = this.#settings;
-    if (initCode === null || this.#status === 'done') return false;
+    if (initCode === null || this.#status === 'done') return;
     signal.throwIfAborted();
     if (this.#status === 'failed') await this.#inner.reset(); // it may have done one half of its work
     this.#status = 'failed';
     const { timeoutMs } = limits;
-    const request = { id: randomUUID(), code: initCode, echo: 'none', timeoutMs, signal } as const;
+    const request = { id: randomUUID(), code: initCode, echo: 'none', timeoutMs, isUndoable: false, signal } as const;
     const execution = await foldExecution(this.#inner.stream(request), limits.outputBytes);
     if (execution.outcome.status === 'cancelled') signal.throwIfAborted();
     if (execution.outcome.status !== 'succeeded') throw initFailed(this.#inner.id, execution);
     this.#status = 'done';
-    return true;
   }
 }
 

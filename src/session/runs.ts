@@ -29,8 +29,6 @@ export class Runs {
   readonly #closed = new AbortController();
   #lastUsedMs = performance.now();
   #executions = 0;
-  /** Their number when the init code ran last. */
-  #executionsAtInit: number | undefined;
   #generation = 1;
   #loss: Ending | undefined;
 
@@ -94,7 +92,6 @@ export class Runs {
 
   rollback(): Promise<Rollback> {
     return this.#inTurn(async () => {
-      if (this.#executions === this.#executionsAtInit) throw onlyInitCodeRan();
       const rollback = await this.#inner.rollback();
       this.#generation = rollback.generation;
       return rollback;
@@ -128,7 +125,8 @@ export class Runs {
   }
 
   async #initialise(signal = this.#closed.signal): Promise<void> {
-    if (await this.#initCode.run(signal)) this.#executionsAtInit = this.#executions;
+    if (await this.#inner.revive()) this.#initCode.begunAnew();
+    await this.#initCode.run(signal);
   }
 
   #request({ code, echo, timeoutMs, signal }: Run): RunRequest & { readonly signal: AbortSignal } {
@@ -194,8 +192,4 @@ export class Runs {
     if (isFinal) this.#onFailure(error.message);
     return error;
   }
-}
-
-function onlyInitCodeRan(): VivariumError {
-  return new VivariumError('NOTHING_TO_ROLL_BACK', 'There is nothing to undo: only the init code has run.');
 }

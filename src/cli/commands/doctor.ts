@@ -77,7 +77,7 @@ async function examine(version: string, examination: Examination): Promise<Repor
 
 /** The walls of a session that ran something. */
 async function tryOut({ flags, context }: Examination): Promise<Isolation> {
-  await using opened = await openSession({ ...flags, mount: [], echo: 'none' }, context, false);
+  await using opened = await openSession({ ...flags, echo: 'none' }, context, false);
   const { session, config } = opened;
   const events = session.stream({ id: 'doctor', code: '1 + 1', echo: 'none', timeoutMs: config.limits.timeoutMs });
   const { outcome } = await show(events, context);

@@ -15,7 +15,6 @@ import { alignColumns } from '../table.ts';
 export async function repl(flags: SessionFlags, context: Context): Promise<number> {
   await using opened = await openSession(flags, context, true);
   const cells = new Cells(opened, flags, context);
-  using _ = context.lifetime.handleInterrupts(() => cells.interrupt());
   if (context.stdin.isTTY && context.stdout.isTerminal) await converse(cells, opened, context);
   else await runScript(cells, context);
   return 0;
@@ -28,6 +27,7 @@ async function runScript(cells: Cells, { stdin, lifetime }: Context): Promise<vo
   for await (const line of lines) {
     for (const cell of reader.add(line)) await cells.run(cell);
   }
+  if (lifetime.signal.aborted) return;
   for (const cell of reader.finish()) await cells.run(cell);
 }
 
@@ -50,8 +50,9 @@ async function converse(cells: Cells, { session, config, python }: Opened, conte
     reader.clear();
     clearLine(editor);
   };
-  editor.on('SIGINT', () => (cells.isRunning ? cells.interrupt() : clear()));
-  using _ = lifetime.handleInterrupts(() => (cells.isRunning ? cells.interrupt() : clear()));
+  const interrupt = (): void => (cells.isRunning ? cells.interrupt() : clear());
+  editor.on('SIGINT', interrupt); // the line editor sees the key, others send the signal
+  using _ = lifetime.handleInterrupts(interrupt);
   await stdout.line(`Python ${python.version}, walls: ${session.isolation.level}. %help helps, Ctrl-D leaves.`);
   await ask(editor, reader, context);
   for await (const line of editor) {

@@ -1,4 +1,5 @@
 const HIGH_WATER = 1 << 20;
+const LAST_WORDS = 8 << 20;
 
 /** Items between a producer that can be paused and a consumer that pulls. */
 export class EventQueue<T> {
@@ -7,16 +8,23 @@ export class EventQueue<T> {
   #size = 0;
   #isFull = false;
   #isClosed = false;
+  #room = Number.POSITIVE_INFINITY;
   #wake: (() => void) | null = null;
 
   constructor(onPressure: (isFull: boolean) => void) {
     this.#onPressure = onPressure;
   }
 
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   push(item: T, size: number): void {
+    this.#room -= size;
+    if (this.#room < 0) return;
     this.#items.push({ item, size });
     this.#size += size;
-    if (!this.#isFull && this.#size > HIGH_WATER) this.#setFull(true);
+    if (!this.#isFull && this.#size > HIGH_WATER && this.#room === Number.POSITIVE_INFINITY) this.#setFull(true);
     this.#wake?.();
   }
 
@@ -26,10 +34,16 @@ export class EventQueue<T> {
     this.#wake?.();
   }
 
+  /** The producer is told to end, and must not wait for the consumer any more: what is above a bound is not kept. */
+  hurry(): void {
+    this.#room = Math.min(this.#room, LAST_WORDS);
+    if (this.#isFull) this.#setFull(false);
+  }
+
   /** The consumer has left: nothing is kept, nothing is paused any more. */
   abandon(): void {
     this.#items.length = 0;
-    this.#size = Number.NEGATIVE_INFINITY;
+    this.#room = 0;
     if (this.#isFull) this.#setFull(false);
   }
 

@@ -75,6 +75,7 @@ export class Link {
   readonly #nonce = randomBytes(16);
   #marks = 0;
   #violation: string | null = null;
+  #renewed: (() => void) | null = null;
   #resumed: ((frame: Extract<WorkerFrame, { type: 'resumed' }>) => void) | null = null;
 
   private constructor(name: string, host: LinkHost, options: LinkOptions) {
@@ -132,12 +133,6 @@ export class Link {
     this.#channels?.control.write(encodeFrame(frame));
   }
 
-  /** A run has ended that changed the state: the twin of before is now the one to roll back to. */
-  stateChanged(): void {
-    this.#previous = this.#present;
-    this.#present = null;
-  }
-
   /** Bytes that end the output of one run: no program prints them by accident, no two runs share them. */
   nextMark(): Buffer {
     const mark = Buffer.from(this.#nonce);
@@ -147,12 +142,22 @@ export class Link {
   }
 
   interrupt(): Promise<string | null> {
-    return this.#host.zygote.ask({ op: 'interrupt', session: this.name, pid: this.#pid });
+    return this.#ask({ op: 'interrupt', session: this.name, pid: this.#pid });
+  }
+
+  /** The state of now is one to stay with: nothing before it can be rolled back to. */
+  forgetPrevious(): void {
+    this.#previous = null;
   }
 
   /** Ends what the run started besides the worker and its twins. */
   async endLeftovers(): Promise<void> {
     await this.#sweep([this.#pid, ...this.#dormant()]);
+    // A twin that was made while the sweep went on may have been swept away too: the worker makes another.
+    const renewed = new Promise<void>((resolve) => (this.#renewed = resolve));
+    this.send({ type: 'renew' });
+    await Promise.race([renewed, this.exited, sleep(PROMOTE_TIMEOUT_MS, undefined, { ref: false })]);
+    this.#renewed = null;
   }
 
   /** Ends the worker and everything it started, and keeps the twins. */
@@ -214,7 +219,7 @@ export class Link {
     await this.#sweep([twin.pid]);
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
-    if ((await this.#host.zygote.ask({ op: 'wake', session: this.name, pid: twin.pid })) !== null) return null;
+    if ((await this.#ask({ op: 'wake', session: this.name, pid: twin.pid })) !== null) return null;
     this.#channels?.control.write(twin.token);
     const answer = await Promise.race([
       isInStep.then(() => {
@@ -235,8 +240,13 @@ export class Link {
   }
 
   async #sweep(keep: number[]): Promise<void> {
-    const problem = await this.#host.zygote.ask({ op: 'sweep', session: this.name, keep });
+    const problem = await this.#ask({ op: 'sweep', session: this.name, keep });
     if (problem !== null && !this.#isGone) await this.close(); // what cannot be ended one by one is ended as a whole
+  }
+
+  /** A pid 1 that is gone answers no more. */
+  #ask(command: Parameters<Zygote['ask']>[0]): Promise<string | null> {
+    return Promise.race([this.#host.zygote.ask(command), this.#gone.promise.then(() => 'the session is gone')]);
   }
 
   #dormant(): number[] {
@@ -260,7 +270,18 @@ export class Link {
       this.#pid = frame.pid;
       this.#ready.resolve();
     } else if (frame.type === 'resumed' && this.#resumed !== null) this.#resumed(frame);
-    else if (this.onFrame !== null) this.onFrame(frame);
+    else if (frame.type === 'renewed' && this.#renewed !== null) {
+      this.#present = null;
+      this.#renewed();
+    }
+    else if (this.onFrame !== null) {
+      // At once: news of the next twin may come before whoever runs this has heard everything out.
+      if (frame.type === 'done' && frame.changed) {
+        this.#previous = this.#present;
+        this.#present = null;
+      }
+      this.onFrame(frame);
+    }
     else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
   }
 

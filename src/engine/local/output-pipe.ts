@@ -59,6 +59,11 @@ export class OutputPipe {
     return bytes;
   }
 
+  /** Whether a slow consumer keeps output from being read, or has until just now. */
+  get isHeldUp(): boolean {
+    return this.#socket.isPaused() || this.#socket.readableLength > 0;
+  }
+
   pause(): void {
     this.#socket.pause();
   }

@@ -136,8 +136,9 @@ export class Run {
     if (done.marked) await Promise.race([Promise.all([stdout.complete, stderr.complete]), this.#markTimeout()]);
     await this.#stopping; // a late interrupt must not hit the run after this one
     if (!this.#link.isAlive) return this.#afterLoss(await this.#link.exited);
-    if (done.changed) this.#link.stateChanged();
+    if (this.#request.isUndoable === false) this.#link.forgetPrevious();
     if (this.#stopCause !== null) await this.#link.endLeftovers();
+    if (!this.#link.isAlive) return this.#afterLoss(await this.#link.exited);
     return {
       outcome: this.#outcomeOf(done),
       error: done.error,

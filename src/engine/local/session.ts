@@ -34,6 +34,7 @@ export class LocalSession implements EngineSession {
   #recovering: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
   #inspections = 0;
+  #isFresh = false;
 
   constructor(id: string, host: SessionHost, link: Link) {
     this.id = id;
@@ -49,6 +50,13 @@ export class LocalSession implements EngineSession {
 
   get workspace(): string {
     return this.#link.workspacePath;
+  }
+
+  async revive(): Promise<boolean> {
+    await this.#liveLink();
+    const isFresh = this.#isFresh;
+    this.#isFresh = false;
+    return isFresh;
   }
 
   async *stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
@@ -159,6 +167,7 @@ export class LocalSession implements EngineSession {
 
   async #reopen(): Promise<void> {
     this.#link = await this.#host.openLink({ ...this.#link.options, place: this.#link.place });
+    this.#isFresh = true;
     this.#guard(this.#link);
   }
 

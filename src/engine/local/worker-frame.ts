@@ -9,6 +9,7 @@ const Names = z.array(z.string()).max(MAX_NAMES);
 const WorkerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), pid: z.int().min(2) }),
   z.object({ type: z.literal('twin'), pid: z.int().min(2), token: z.string().regex(/^[0-9a-f]{32}$/) }),
+  z.object({ type: z.literal('renewed') }),
   z.object({ type: z.literal('resumed'), pid: z.int().min(2), files: z.string().max(1000) }),
   z.object({
     type: z.literal('result'),

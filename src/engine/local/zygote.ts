@@ -89,11 +89,10 @@ export class Zygote implements AsyncDisposable {
     this.#control = this.#child.stdio[CONTROL_FD] as Socket;
     this.#control.on('error', () => this.#control.destroy());
     this.#child.stderr?.on('data', (chunk: Buffer) => {
-      if (process.env['VIV_DEBUG']) process.stderr.write(chunk);
       this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-KEPT_STDERR_BYTES);
     });
     readFrames(this.#control, new FrameReader(), {
-      frame: (header) => { if (process.env['VIV_DEBUG']) console.error('Z', JSON.stringify(header)); this.#onEvent(ZygoteEvent.parse(header)); },
+      frame: (header) => this.#onEvent(ZygoteEvent.parse(header)),
       violation: (error) => this.#first.reject(error),
     });
     this.exited = this.#watchExit();
@@ -124,7 +123,8 @@ export class Zygote implements AsyncDisposable {
 
   /** Hears the facts of one session from now on. */
   listen(session: string, listener: (fact: SessionFact) => void): void {
-    this.#listeners.set(session, listener);
+    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', session, cause: 'zygote' }));
+    else this.#listeners.set(session, listener);
   }
 
   tell(command: ZygoteCommand): void {

@@ -67,15 +67,19 @@ def in_child(function, seconds=5.0):
     """Run a function in a forked child; True when it returned something true. A signal that ends it is a refusal."""
     pid = os.fork()
     if pid == 0:
-        code = 1
+        code = 99
         try:
             code = 0 if function() else 1
+        except (OSError, MemoryError):
+            code = 1
         finally:
             os._exit(code)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
+            if os.waitstatus_to_exitcode(status) == 99:
+                raise RuntimeError("the attempt is broken")
             return os.waitstatus_to_exitcode(status) == 0
         time.sleep(0.002)
     os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,100 @@
+"""Reaching what another session, or another program of the same user, has left in shared places.
+
+Its neighbour has run `neighbour.py` before and goes on living.
+"""
+
+import json
+
+NEAR = HOST["neighbour"]
+
+
+@attempt
+def read_neighbour_tmp():
+    """Read the neighbour's file in /tmp."""
+    return _is_its(f"/tmp/{NEAR['name']}")
+
+
+@attempt
+def read_neighbour_shm():
+    """Read the neighbour's file in /dev/shm."""
+    return _is_its(f"/dev/shm/{NEAR['name']}")
+
+
+@attempt
+def read_neighbour_workspace():
+    """Read the neighbour's file in its workspace, by the host's path."""
+    return _is_its(f"{NEAR['workspace']}/{NEAR['name']}")
+
+
+@attempt
+def connect_to_neighbour_port():
+    """Connect to a port that the neighbour listens on."""
+    with socket.create_connection(("127.0.0.1", NEAR["port"]), timeout=0.5):
+        return True
+
+
+@attempt
+def connect_to_neighbour_socket():
+    """Connect to an abstract socket that the neighbour listens on."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.connect(b"\0" + NEAR["name"].encode())
+        return True
+
+
+@attempt(needs="SysV memory")
+def attach_neighbour_memory():
+    """Attach the neighbour's SysV shared memory."""
+    return call("shmget", NEAR["key"], 0, 0) >= 0
+
+
+@attempt(needs="SysV messages")
+def use_message_queue():
+    """Leave something in a SysV message queue for whoever comes next."""
+    queue = call("msgget", NEAR["key"] + 1, 0o1666)
+    call("msgctl", queue, 0, None)
+    return True
+
+
+@attempt(needs="POSIX messages")
+def use_posix_queue():
+    """Leave something in a POSIX message queue."""
+    call("mq_open", NEAR["name"].encode(), os.O_CREAT | os.O_RDWR, 0o666, None)
+    call("mq_unlink", NEAR["name"].encode())
+    return True
+
+
+@attempt(needs="keyrings")
+def use_keyring():
+    """Leave a key in the keyring of the user, which no namespace contains."""
+    key = call("add_key", b"user", NEAR["name"].encode(), b"secret", 6, -4)
+    call("keyctl", 21, key, 0, 0, 0)
+    return True
+
+
+@attempt(unconfined="not run: two plain processes have no zygote in common", judge="randomness")
+def repeat_randomness():
+    """Get the same random numbers as another session."""
+    import random
+    import ssl
+    import uuid
+
+    drawn = {
+        "random": random.random(),
+        "urandom": os.urandom(8).hex(),
+        "ssl": ssl.RAND_bytes(8).hex(),
+        "uuid": str(uuid.uuid4()),
+    }
+    try:
+        import numpy
+
+        drawn["numpy"] = float(numpy.random.random())
+        drawn["numpy generator"] = float(numpy.random.default_rng().random())
+    except ImportError:
+        pass
+    print(json.dumps(drawn))
+    return False
+
+
+def _is_its(path):
+    with open(path) as file:
+        return NEAR["name"] in file.read()
