@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,6 +108,15 @@ class Cgroups:
                 _remove(directory, 0)
             raise
         return group
+
+
+def remove_stale(cgroups: Cgroups) -> None:
+    """Remove groups whose owner was killed: they are named after its pid, and hold no process any more."""
+    for directory in cgroups.directories:
+        for name in os.listdir(directory):
+            owner = re.fullmatch(r"vivarium-(\d+)-[0-9a-f]+-\d+", name)
+            if owner and not os.path.exists(f"/proc/{owner[1]}"):
+                _remove(f"{directory}/{name}", 0)
 
 
 def find() -> Cgroups:

@@ -1,10 +1,9 @@
 /** Turns flags and environment variables into the configuration that the library takes. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { ConfigInput, Mount } from '../config.ts';
+import { LEVELS, type ConfigInput, type Level, type Mount } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
-import { LEVELS, type Level } from '../config.ts';
 
 export interface MachineFlags {
   readonly dataDir?: string;

@@ -72,8 +72,13 @@ export class Interpreter implements AsyncDisposable {
   /** Runs code in a session of its own, which is gone afterwards with its variables and files. */
   async runOnce(code: string, options: OnceOptions = {}): Promise<Execution> {
     const { settings, run } = this.#parts.settings.parseOnce(code, options);
-    await using session = await this.#parts.sessions.open({ settings, isOnce: true });
-    return await session.execute(run);
+    const session = await this.#parts.sessions.open({ settings, isOnce: true });
+    try {
+      return await session.execute(run);
+    } finally {
+      // The answer is complete and does not wait for the walls to come down; closing the interpreter does.
+      session.close().catch(() => undefined);
+    }
   }
 
   /** Opens a session and runs its init code. */

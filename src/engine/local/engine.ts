@@ -27,7 +27,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Eng
   const sessionsRoot = path.join(options.config.dataDir, 'sessions');
   const sessionsDir = path.join(sessionsRoot, instance);
   await mkdir(options.cacheDir, { recursive: true });
-  await removeStale(sessionsRoot);
+  await removeStale(sessionsRoot, '');
   await mkdir(sessionsDir, { recursive: true, mode: 0o711 });
   await chmod(sessionsDir, 0o711); // each session's own user walks through, and lists nothing
   stack.defer(() => removeTree(sessionsDir));
@@ -62,7 +62,9 @@ class LocalEngine implements Engine, SessionHost {
   #template: Promise<Template> | null = null;
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
+  #cleaning: Promise<void> = Promise.resolve();
   #links = 0;
+  #zygotes = 0;
 
   constructor(options: LocalEngineOptions, premises: Premises, owned: AsyncDisposableStack) {
     this.#options = options;
@@ -120,6 +122,7 @@ class LocalEngine implements Engine, SessionHost {
     this.#pool.close();
     const template = await this.#template?.catch(() => null);
     await template?.zygote.close(); // takes every session along
+    await this.#cleaning;
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#owned.disposeAsync();
   }
@@ -140,12 +143,14 @@ class LocalEngine implements Engine, SessionHost {
   async #startZygote(signal?: AbortSignal): Promise<Template> {
     const { config, python, cacheDir } = this.#options;
     const { instance, sessionsDir, reception } = this.#premises;
+    this.#zygotes += 1;
+    const name = `${instance}.${this.#zygotes}`; // no zygote takes the places of one before it
     const { isolation, cgroups, preload, poolSize, twinDelayMs, tmpMb } = config;
     const template = await Zygote.start(
       python,
       {
         level: isolation,
-        instance,
+        instance: name,
         sessions: sessionsDir,
         socket: reception.socketPath,
         cache: cacheDir,
@@ -157,10 +162,10 @@ class LocalEngine implements Engine, SessionHost {
       },
       signal,
     );
-    void template.zygote.exited.then(async () => {
+    this.#cleaning = template.zygote.exited.then(async () => {
       this.#template = null;
-      await removeGroups(template.ready.groupDirectories, instance);
       this.#pool.fill();
+      await removeGroups(template.ready.groupDirectories, name);
     });
     return template;
   }

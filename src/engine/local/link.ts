@@ -52,7 +52,7 @@ export interface LinkHost {
 /** The host's hold on one enclosure: its channels, its worker and the twins behind it. */
 export class Link {
   readonly name: string;
-  readonly options: LinkOptions;
+  options: LinkOptions;
   stdout!: OutputPipe;
   stderr!: OutputPipe;
   place!: Place;
@@ -77,6 +77,7 @@ export class Link {
   #violation: string | null = null;
   #renewed: (() => void) | null = null;
   #resumed: ((frame: Extract<WorkerFrame, { type: 'resumed' }>) => void) | null = null;
+  #failed: (() => void) | null = null;
 
   private constructor(name: string, host: LinkHost, options: LinkOptions) {
     this.name = name;
@@ -125,6 +126,11 @@ export class Link {
     return this.#violation;
   }
 
+  /** Whether a twin of the present state is there to take over. */
+  get isGuarded(): boolean {
+    return this.#present !== null;
+  }
+
   get canRollBack(): boolean {
     return this.#previous !== null;
   }
@@ -143,6 +149,12 @@ export class Link {
 
   interrupt(): Promise<string | null> {
     return this.#ask({ op: 'interrupt', session: this.name, pid: this.#pid });
+  }
+
+  /** The state that the last run made was lost before it had a twin: the one of before the run is the present again. */
+  discardState(): void {
+    this.#present = this.#previous;
+    this.#previous = null;
   }
 
   /** The state of now is one to stay with: nothing before it can be rolled back to. */
@@ -218,6 +230,7 @@ export class Link {
     this.#previous = this.#present = null;
     await this.#sweep([twin.pid]);
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
+    const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
     if ((await this.#ask({ op: 'wake', session: this.name, pid: twin.pid })) !== null) return null;
     this.#channels?.control.write(twin.token);
@@ -227,16 +240,24 @@ export class Link {
         return resumed;
       }),
       this.#gone.promise,
+      failed,
       sleep(PROMOTE_TIMEOUT_MS, undefined, { ref: false }),
     ]);
-    this.#resumed = null;
+    this.#resumed = this.#failed = null;
     if (answer === undefined) return null;
     this.#pid = answer.pid;
     this.#violation = null;
     this.#hasExited = false;
     this.#exit = Promise.withResolvers<Exit>();
-    await Promise.race([Promise.all([this.stdout.complete, this.stderr.complete]), sleep(PROMOTE_TIMEOUT_MS, undefined, { ref: false })]);
+    await this.#outputThrough();
     return answer.files;
+  }
+
+  /** Waits for the marks of a twin that took over; a slow consumer is waited for. */
+  async #outputThrough(): Promise<void> {
+    const marks = Promise.all([this.stdout.complete, this.stderr.complete]).then(() => true);
+    const isHeldUp = (): boolean => this.stdout.isHeldUp || this.stderr.isHeldUp;
+    while (!(await Promise.race([marks, sleep(PROMOTE_TIMEOUT_MS, false, { ref: false })])) && isHeldUp());
   }
 
   async #sweep(keep: number[]): Promise<void> {
@@ -299,9 +320,11 @@ export class Link {
         break;
       case 'failed':
         this.#fail(fact.problem);
+        this.#leave(null);
         break;
       case 'exited':
-        if (fact.problem !== null) this.#fail(fact.problem);
+        this.#fail(fact.problem ?? 'its process ended');
+        this.#failed?.();
         this.#end({ code: fact.code, signal: fact.signal, cause: fact.cause, isGone: false });
         break;
       case 'overstepped':
@@ -309,10 +332,14 @@ export class Link {
         break;
       case 'gone':
         this.#fail(`its pid 1 ended (${fact.cause ?? 'killed'})`);
-        this.#isGone = true;
-        this.#gone.resolve();
-        this.#end({ code: null, signal: null, cause: fact.cause, isGone: true });
+        this.#leave(fact.cause);
     }
+  }
+
+  #leave(cause: string | null): void {
+    this.#isGone = true;
+    this.#gone.resolve();
+    this.#end({ code: null, signal: null, cause, isGone: true });
   }
 
   /** Matters only while the link is being opened; afterwards both promises are settled. */

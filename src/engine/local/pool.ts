@@ -23,6 +23,7 @@ export class Pool {
   claim(wanted: LinkOptions): Link | null {
     if (!isDeepStrictEqual(wallsOf(wanted), wallsOf(this.#options))) return null;
     const link = this.#ready.shift() ?? null;
+    if (link !== null) link.options = wanted; // the limits that the host keeps may differ
     this.fill();
     return link;
   }
@@ -69,8 +70,8 @@ export class Pool {
   }
 }
 
-/** The part of the options that is built into a worker; the rest of the limits is kept by the host. */
-function wallsOf({ limits, mounts, network, environment, twins }: LinkOptions): object {
+/** The part of the options that is built into a worker; the host keeps the other limits, and twins do no harm. */
+function wallsOf({ limits, mounts, network, environment }: LinkOptions): object {
   const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
-  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, environment, twins };
+  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, environment };
 }

@@ -4,7 +4,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
+import { removeStale } from './clean-up.ts';
 
+const DIRECTORY_PREFIX = 'vivarium-';
 const HELLO_MAX_BYTES = 512;
 const HELLO_TIMEOUT_MS = 10_000;
 
@@ -39,7 +41,8 @@ export class Reception implements AsyncDisposable {
 
   /** Listens in a directory that only this user can enter. The system's temporary one: socket paths must be short. */
   static async start(): Promise<Reception> {
-    const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-'));
+    await removeStale(tmpdir(), DIRECTORY_PREFIX);
+    const directory = await mkdtemp(path.join(tmpdir(), `${DIRECTORY_PREFIX}${process.pid}-`));
     const reception = new Reception(directory, createServer({ pauseOnConnect: false }));
     await new Promise<void>((resolve, reject) => {
       reception.#server.once('error', reject);

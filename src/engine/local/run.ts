@@ -11,6 +11,7 @@ import type { DoneFrame, WorkerFrame } from './worker-frame.ts';
 
 const WATCH_AFTER_MS = 50;
 const MARK_TIMEOUT_MS = 1000;
+const HELD_UP_MS = 10;
 const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
 
 /** Why a run was stopped from outside. */
@@ -40,6 +41,7 @@ export class Run {
   #stopCause: StopCause | null = null;
   #stopping: Promise<unknown> = Promise.resolve();
   #isWatched = false;
+  #isEnding = false;
 
   constructor(link: Link, request: RunRequest) {
     this.#link = link;
@@ -67,7 +69,8 @@ export class Run {
 
   /** Interrupts first; what does not heed that is killed after the grace period. */
   stop(cause: StopCause): void {
-    if (this.#stopCause !== null) return;
+    this.#queue.hurry();
+    if (this.#stopCause !== null || this.#isEnding) return;
     this.#stopCause = cause;
     this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#link.endWorker() : this.#interrupt();
   }
@@ -79,6 +82,7 @@ export class Run {
     this.#link.send({ type: 'run', id, code, echo, filename: `<cell ${id}>`, mark: mark.toString('hex') });
     try {
       const ending = await Promise.race([this.#done.promise, this.#link.exited]);
+      this.#isEnding = true;
       const facts = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
       const durationMs = performance.now() - this.#startedAt;
       return { ...facts, durationMs, outputBytes: { stdout: this.#link.stdout.end(), stderr: this.#link.stderr.end() } };
@@ -96,7 +100,7 @@ export class Run {
       this.#link[stream].begin(mark, (text) => this.#queue.push({ type: 'output', stream, text }, text.length));
     }
     this.#timers.push(
-      setTimeout(() => this.stop('wall'), this.#request.timeoutMs),
+      setTimeout(() => this.#isEnding || this.stop('wall'), this.#request.timeoutMs),
       setTimeout(() => {
         this.#isWatched = true;
         this.#link.watch(limits.cpuMs, limits.workspaceMb * 2 ** 20);
@@ -119,8 +123,10 @@ export class Run {
   #onFrame(frame: WorkerFrame): void {
     if (frame.type === 'result' && frame.id === this.#request.id) {
       this.#queue.push({ type: 'result', data: { ...frame.data } }, JSON.stringify(frame.data).length);
-    } else if (frame.type === 'done' && frame.id === this.#request.id) this.#done.resolve(frame);
-    else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
+    } else if (frame.type === 'done' && frame.id === this.#request.id && !this.#isEnding) {
+      this.#isEnding = true;
+      this.#done.resolve(frame);
+    } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
   }
 
   async #interrupt(): Promise<void> {
@@ -132,13 +138,14 @@ export class Run {
 
   /** The worker has reported; output that was still under way then is complete once both marks came through. */
   async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
-    const { stdout, stderr } = this.#link;
-    if (done.marked) await Promise.race([Promise.all([stdout.complete, stderr.complete]), this.#markTimeout()]);
+    await this.#outputThrough(done.marked);
     await this.#stopping; // a late interrupt must not hit the run after this one
-    if (!this.#link.isAlive) return this.#afterLoss(await this.#link.exited);
+    if (!this.#link.isAlive && !this.#link.isGuarded) {
+      if (done.changed) this.#link.discardState();
+      return this.#afterLoss(await this.#link.exited);
+    }
     if (this.#request.isUndoable === false) this.#link.forgetPrevious();
-    if (this.#stopCause !== null) await this.#link.endLeftovers();
-    if (!this.#link.isAlive) return this.#afterLoss(await this.#link.exited);
+    if (this.#stopCause !== null && this.#link.isAlive) await this.#link.endLeftovers();
     return {
       outcome: this.#outcomeOf(done),
       error: done.error,
@@ -149,8 +156,13 @@ export class Run {
     };
   }
 
-  async #markTimeout(): Promise<void> {
-    await sleep(MARK_TIMEOUT_MS, undefined, { ref: false });
+  /** Waits for output that is under way; a slow consumer is waited for, unless the run was stopped. */
+  async #outputThrough(isMarked: boolean): Promise<void> {
+    const pipes = [this.#link.stdout, this.#link.stderr];
+    if (isMarked) {
+      const marks = Promise.all(pipes.map((pipe) => pipe.complete)).then(() => true);
+      while (!(await Promise.race([marks, sleep(MARK_TIMEOUT_MS, false, { ref: false })])) && this.#queue.isFull);
+    } else while (pipes.some((pipe) => pipe.isHeldUp)) await sleep(HELD_UP_MS);
   }
 
   #outcomeOf(done: DoneFrame): Outcome {

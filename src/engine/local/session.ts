@@ -32,6 +32,7 @@ export class LocalSession implements EngineSession {
   #notice: Notice | null = null;
   #run: Run | null = null;
   #recovering: Promise<void> = Promise.resolve();
+  #opening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
   #inspections = 0;
   #isFresh = false;
@@ -107,7 +108,7 @@ export class LocalSession implements EngineSession {
     await this.#link.close();
     this.#notice = null;
     this.#generation += 1;
-    await this.#reopen();
+    await (this.#opening = this.#reopen());
   }
 
   async inspect(): Promise<readonly Variable[]> {
@@ -130,6 +131,8 @@ export class LocalSession implements EngineSession {
     this.#run?.stop('cancelled');
     await this.#link.close();
     await this.#run?.finished;
+    await this.#recovering;
+    await this.#opening?.catch(() => undefined); // whoever waits for it hears why
     await this.#host.removePlace(this.#link.place);
   }
 
@@ -161,14 +164,19 @@ export class LocalSession implements EngineSession {
   async #liveLink(): Promise<Link> {
     this.#assertOpen();
     await this.#recovering;
-    if (!this.#link.isAlive) await this.#reopen();
+    const link = this.#link;
+    if (!link.isAlive && !link.isClosing) await this.#recoverIdle(link, await link.exited); // lost as a run was told its end
+    if (!this.#link.isAlive) await (this.#opening = this.#reopen());
     return this.#link;
   }
 
   async #reopen(): Promise<void> {
-    this.#link = await this.#host.openLink({ ...this.#link.options, place: this.#link.place });
+    const link = await this.#host.openLink({ ...this.#link.options, place: this.#link.place });
+    this.#link = link;
     this.#isFresh = true;
-    this.#guard(this.#link);
+    this.#guard(link);
+    if (this.#closing !== null) await link.close();
+    this.#assertOpen();
   }
 
   /** Watches for a worker that is lost while nothing runs; a loss during a run is the run's own business. */
@@ -180,7 +188,7 @@ export class LocalSession implements EngineSession {
   }
 
   async #recoverIdle(link: Link, exit: Exit): Promise<void> {
-    if (link.isAlive || this.#closing !== null) return;
+    if (link.isAlive || link.isClosing || this.#closing !== null) return;
     const outcome = crashedBy(exit);
     const reason = `between runs, ${outcome.status === 'crashed' ? outcome.reason : outcome.status}`;
     this.#generation += 1;

@@ -1,0 +1,240 @@
+"""Lying to the host over the worker's own channels. Whatever happens, the next run must be a true one."""
+
+import json
+import stat
+
+UNCONFINED = "not run: a plain process has no channel to the host"
+
+
+@attempt(judge="survival")
+def forge_done():
+    """Report the end of this run ourselves, and go on."""
+    _send(_done(HOST["runId"]))
+    time.sleep(0.05)
+    print("still here")
+
+
+@attempt(judge="survival")
+def forge_done_of_next_run():
+    """Report the end of the next run before it begins."""
+    _send(_done(HOST["nextRunId"]))
+
+
+@attempt(judge="survival")
+def forge_done_from_leftover():
+    """Have a child report the end of the next run while that runs or before."""
+    if os.fork() == 0:
+        time.sleep(0.1)
+        _send(_done(HOST["nextRunId"]))
+        os._exit(0)
+
+
+@attempt(judge="survival")
+def forge_ready():
+    """Say that another process is the worker."""
+    _send({"type": "ready", "pid": 2})
+
+
+@attempt(judge="survival")
+def forge_resumed():
+    """Say that a twin has taken over."""
+    _send({"type": "resumed", "pid": 2, "files": "restored"})
+
+
+@attempt(judge="survival")
+def forge_twin():
+    """Say that pid 1 is a twin of ours, and that we are."""
+    for pid in (1, os.getpid()):
+        _send({"type": "twin", "pid": pid, "token": "00" * 16})
+
+
+@attempt(judge="unprotected", hurried=True)
+def evade_timeout_as_twin():
+    """Say that we are our own twin, which nothing ends, and then run for ever."""
+    _send({"type": "twin", "pid": os.getpid(), "token": "00" * 16})
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        time.sleep(0.01)
+
+
+@attempt(judge="unprotected")
+def wake_wrong_twin():
+    """Say that a process of ours is a twin, and crash: it is woken with our word for a token."""
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        time.sleep(5)
+        os._exit(0)
+    _send({"type": "twin", "pid": pid, "token": "00" * 16})
+    time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@attempt(judge="survival")
+def forge_huge_length():
+    """Announce a frame of gigabytes."""
+    os.write(_control(), struct.pack(">II", 0xFFFFFFFF, 0xFFFFFFFF))
+
+
+@attempt(judge="survival", hurried=True)
+def forge_unfinished_frame():
+    """Announce a frame and never finish it, so that what follows is swallowed."""
+    os.write(_control(), struct.pack(">II", 4 * MIB, 0) + b"{")
+
+
+@attempt(judge="survival")
+def forge_deep_json():
+    """Send JSON nested a million times."""
+    _send_text(b"[" * 1_000_000)
+
+
+@attempt(judge="survival")
+def forge_garbage():
+    """Send random bytes."""
+    os.write(_control(), os.urandom(65536))
+
+
+@attempt(judge="survival")
+def forge_wrong_values():
+    """Send frames of the right shape with the wrong values."""
+    wrong = _done(HOST["runId"])
+    _send_text(json.dumps({**wrong, "memory": float("nan")}).encode())
+    _send_text(json.dumps({**wrong, "variables": {"added": ["x"] * 100_000, "changed": [], "removed": []}}).encode())
+
+
+@attempt(judge="prototype")
+def forge_prototype():
+    """Send a result whose keys are those of JavaScript's own objects."""
+    data = '{"__proto__":"polluted","constructor":"polluted","toString":"polluted","text/plain":"x"}'
+    _send_text(f'{{"type":"result","id":"{HOST["runId"]}","data":{data}}}'.encode())
+
+
+@attempt(judge="memory")
+def flood_frames():
+    """Send results without end, each as large as a frame may be."""
+    for _ in range(100):
+        _send({"type": "result", "id": HOST["runId"], "data": {"text/plain": "x" * (4 * MIB)}})
+
+
+@attempt(judge="memory")
+def flood_small_frames():
+    """Send very many small results."""
+    frame = _frame(json.dumps({"type": "result", "id": HOST["runId"], "data": {"text/plain": ""}}).encode())
+    for _ in range(300):
+        _write(frame * 1000)
+
+
+@attempt(judge="survival")
+def write_mark():
+    """Write the mark that ends a run's output, and print on."""
+    frame = sys._getframe()
+    while frame is not None:
+        request = frame.f_locals.get("request")
+        if isinstance(request, dict) and "mark" in request:
+            os.write(1, bytes.fromhex(request["mark"]) + b"of no run")
+            os.write(2, bytes.fromhex(request["mark"]) + b"of no run")
+        frame = frame.f_back
+
+
+@attempt(judge="survival")
+def close_descriptors():
+    """Close every descriptor."""
+    os.closerange(0, 4096)
+
+
+@attempt(judge="survival")
+def replace_descriptors():
+    """Put something else in the place of every descriptor."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in _sockets():
+        os.dup2(null, fd)
+
+
+@attempt(judge="survival")
+def cross_descriptors():
+    """Exchange the channels: output goes where frames belong."""
+    first, *others = [fd for fd in _sockets() if fd > 2]
+    for fd in others:
+        os.dup2(fd, first)
+
+
+@attempt(judge="survival")
+def flip_blocking():
+    """Make every channel non-blocking."""
+    for fd in _sockets():
+        os.set_blocking(fd, False)
+
+
+@attempt(judge="survival")
+def shut_channels():
+    """Shut the channels down in both directions."""
+    for fd in _sockets():
+        LIBC.shutdown(fd, socket.SHUT_RDWR)
+
+
+@attempt(judge="survival", hurried=True)
+def steal_requests():
+    """Have a child read what the host sends to the worker next."""
+    control = _control()
+    if os.fork() == 0:
+        while os.read(control, 65536):
+            pass
+        os._exit(0)
+
+
+@attempt(judge="survival", hurried=True)
+def steal_requests_in_thread():
+    """Have a thread read what the host sends to the worker next."""
+    control = _control()
+    threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(control, 65536), b"")], daemon=True).start()
+
+
+@attempt(judge="crash")
+def exit_as_if_well():
+    """End the process with exit code 0; the run must not count as a success."""
+    os._exit(0)
+
+
+@attempt(judge="crash")
+def report_and_die():
+    """Report the end of this run ourselves and die at once."""
+    _send(_done(HOST["runId"]))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _sockets():
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                found.append(int(name))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def _control():
+    return next(fd for fd in _sockets() if fd > 2)
+
+
+def _done(run):
+    names = {"added": ["forged"], "changed": [], "removed": []}
+    return {"type": "done", "id": run, "error": None, "memory": False, "changed": False, "unprotected": None, "variables": names}
+
+
+def _send(header):
+    _send_text(json.dumps(header).encode())
+
+
+def _send_text(text):
+    _write(_frame(text))
+
+
+def _frame(text):
+    return struct.pack(">II", len(text), 0) + text
+
+
+def _write(data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(_control(), view) :]
