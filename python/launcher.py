@@ -15,6 +15,7 @@ from confine import cgroup, identity, kernel, limits, root, seccomp
 from init import Init
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
+READY = b"ready"
 INSIDE_ID = 1000
 SHM_BYTES = 64 << 20
 INODES = 65536
@@ -63,25 +64,11 @@ def _build(request: dict, site: Site) -> tuple[dict, list[int]]:
     with ours, theirs:
         pid = _fork_init(request, site, group, theirs)
         theirs.close()
-        _expect(ours, "built")
-        # Only while pid 1 is dumpable may its namespaces be opened.
-        names = [name for name in NAMESPACES if name != "net" or not request["network"]]
-        namespaces = [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names]
-        try:
-            ours.send(b"go")
-            _expect(ours, "ready")
-        except BaseException:
-            for fd in namespaces:
-                os.close(fd)
-            raise
+        message, namespaces, _, _ = socket.recv_fds(ours, 65536, len(NAMESPACES))
+        if message != READY:
+            raise RuntimeError(message.decode("utf-8", "replace") or "pid 1 ended before it was ready")
         answer = {"init": pid, "workspace": request["workspace"], "uid": request["uid"], "group": group and group.directories}
         return answer, [ours.detach(), *namespaces]
-
-
-def _expect(lifeline: socket.socket, word: str) -> None:
-    message = lifeline.recv(65536).decode("utf-8", "replace")
-    if message != word:
-        raise RuntimeError(message or f"pid 1 ended before it was {word}")
 
 
 def make_directories(home: str, owner: int | None) -> None:
@@ -174,6 +161,7 @@ def _stage_mounts(request: dict) -> None:
 
 def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     home = f"{site.sessions}/{request['workspace']}"
+    namespaces = _own_namespaces(request)
     root.build(
         root.Root(
             read_only=site.read_only,
@@ -194,17 +182,22 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     kernel.set_hostname(b"vivarium")
     if not request["network"]:
         kernel.loopback_up()
-    lifeline.send(b"built")
-    lifeline.recv(16)
     pid_max = _pid_max()
     kernel.set_dumpable(False)
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
     seccomp.install(seccomp.assemble(shared_memory=False, families=()))
-    lifeline.send(b"ready")
-    os.chdir("/")
+    socket.send_fds(lifeline, [READY], namespaces)
+    for fd in namespaces:
+        os.close(fd)
     Init(lifeline, pid_max).serve()
+
+
+def _own_namespaces(request: dict) -> list[int]:
+    """The namespaces that a worker has to join, opened while the /proc that we came with is still in view."""
+    names = [name for name in NAMESPACES if name != "net" or not request["network"]]
+    return [os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names]
 
 
 def _pid_max() -> int:

@@ -110,6 +110,7 @@ def session_environment() -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "NUMEXPR_NUM_THREADS": "1",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a gigabyte, which the memory limit would count
     }
 
 
@@ -138,7 +139,7 @@ def enter(config: dict, control: int) -> Stage:
         )
     cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
     proc = "masked" if probe.check("proc")["ok"] else "none"
-    _unshare(privileged, own_pids=proc == "masked", control=control)
+    _unshare(privileged, control)
     _build_ground(config, common["read_only"], cgroups, proc)
     rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
     return Stage(
@@ -147,21 +148,16 @@ def enter(config: dict, control: int) -> Stage:
     )
 
 
-def _unshare(privileged: bool, own_pids: bool, control: int) -> None:
-    """New namespaces for the zygote; with pids of its own it dies with all it ever forked."""
+def _unshare(privileged: bool, control: int) -> None:
+    """New namespaces for the zygote; as pid 1 of its own it takes along all that it ever forked."""
     uid, gid = os.getuid(), os.getgid()
-    flags = kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS
-    flags |= 0 if privileged else kernel.NEWUSER
-    flags |= kernel.NEWPID if own_pids else 0
-    kernel.unshare(flags)
+    kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID | (0 if privileged else kernel.NEWUSER))
     if not privileged:
         identity.map_ids(INSIDE_ID, uid, gid)
-    if own_pids:
-        child = os.fork()
-        if child:
-            _wait_outside(child, control)
-        kernel.die_with_parent()
-    kernel.become_subreaper()
+    child = os.fork()
+    if child:
+        _wait_outside(child, control)
+    kernel.die_with_parent()
 
 
 def _wait_outside(child: int, control: int) -> None:

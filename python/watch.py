@@ -39,11 +39,15 @@ class Watch:
         self._overstepped = overstepped
         self._watched: dict[str, Watched] = {}
         self._base_anonymous = _status(os.getpid()).get("RssAnon", 0)
+        # Where no fresh /proc can be mounted, the one in view counts pids as the outer namespace does.
+        self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())
         self._next = 0.0
         self._ticks = 0
 
     def add(self, watched: Watched) -> None:
         """Watch a session from now on."""
+        if not self._proc_is_own:
+            watched.roots = _outer_pids(watched.roots)
         watched.cpu_before_s = _cpu_seconds(watched.roots)
         if not self._watched:
             self._next = time.monotonic() + TICK_S
@@ -101,6 +105,20 @@ def _tree(roots: tuple[int, ...]) -> Iterator[int]:
         seen.add(pid)
         yield pid
         pending += _children(pid)
+
+
+def _outer_pids(pids: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers in a /proc of the outer pid namespace for those of our own."""
+    found = {}
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/status") as file:
+                numbers = next(line for line in file if line.startswith("NSpid:")).split()[1:]
+        except (OSError, StopIteration):
+            continue  # not a process, or one that has just ended
+        if len(numbers) > 1:
+            found[int(numbers[1])] = int(numbers[0])
+    return tuple(found[pid] for pid in pids if pid in found)
 
 
 def _children(pid: int) -> list[int]:

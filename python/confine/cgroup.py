@@ -114,7 +114,7 @@ def remove_stale(cgroups: Cgroups) -> None:
     """Remove groups whose owner was killed: they are named after its pid, and hold no process any more."""
     for directory in cgroups.directories:
         for name in os.listdir(directory):
-            owner = re.fullmatch(r"vivarium-(\d+)-[0-9a-f]+-\d+", name)
+            owner = re.match(r"vivarium-(\d+)-", name)
             if owner and not os.path.exists(f"/proc/{owner[1]}"):
                 _remove(f"{directory}/{name}", 0)
 

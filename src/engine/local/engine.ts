@@ -62,7 +62,7 @@ class LocalEngine implements Engine, SessionHost {
   #template: Promise<Template> | null = null;
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
-  #cleaning: Promise<void> = Promise.resolve();
+  #cleaning: Promise<unknown> = Promise.resolve();
   #links = 0;
   #zygotes = 0;
 
@@ -162,11 +162,12 @@ class LocalEngine implements Engine, SessionHost {
       },
       signal,
     );
-    this.#cleaning = template.zygote.exited.then(async () => {
+    const cleaned = template.zygote.exited.then(async () => {
       this.#template = null;
       this.#pool.fill();
       await removeGroups(template.ready.groupDirectories, name);
     });
+    this.#cleaning = Promise.all([this.#cleaning, cleaned]);
     return template;
   }
 }

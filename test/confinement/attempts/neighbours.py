@@ -3,8 +3,6 @@
 Its neighbour has run `neighbour.py` before and goes on living.
 """
 
-import json
-
 NEAR = HOST["neighbour"]
 
 

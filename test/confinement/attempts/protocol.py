@@ -1,6 +1,5 @@
 """Lying to the host over the worker's own channels. Whatever happens, the next run must be a true one."""
 
-import json
 import stat
 
 UNCONFINED = "not run: a plain process has no channel to the host"

@@ -2,7 +2,6 @@
 
 import atexit
 import builtins
-import json
 
 UNCONFINED = "not run: a plain process has no worker to damage"
 

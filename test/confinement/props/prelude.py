@@ -7,6 +7,7 @@ is a mistake in the attempt and must not pass for containment.
 import ctypes
 import errno
 import gc
+import json
 import mmap
 import os
 import re

@@ -1,0 +1,39 @@
+/** What every row of the benchmark works with. */
+import type { Environment } from '../src/environment/environment.ts';
+import type { Execution } from '../src/execution/execution.ts';
+import { createInterpreter, type Interpreter } from '../src/session/interpreter.ts';
+import type { InterpreterOptions } from '../src/session/options.ts';
+import type { Ipykernel } from './peers/ipykernel.ts';
+
+export interface Bench {
+  readonly isQuick: boolean;
+  /** How many sessions are live at the same time at most. */
+  readonly sessions: number;
+  readonly environment: Environment;
+  readonly python: string;
+  /** Undefined where it could not be installed. */
+  readonly ipykernel: Ipykernel | undefined;
+  readonly ipykernelProblem: string | undefined;
+  /** One interpreter with default settings, warm, for the rows that need nothing special. */
+  readonly interpreter: Interpreter;
+}
+
+/** The science stack, as the default settings preload it. */
+export const SCIENCE = 'import numpy, pandas, matplotlib.pyplot';
+
+export function openInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
+  return createInterpreter({ idleMs: null, ...options });
+}
+
+/** The text of the last result. A run that did not succeed is no measurement. */
+export function resultOf(execution: Execution): string | undefined {
+  if (execution.outcome.status !== 'succeeded') {
+    throw new Error(`a measured run has ${execution.outcome.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`);
+  }
+  const text = execution.results.at(-1)?.['text/plain'];
+  return typeof text === 'string' ? text : undefined;
+}
+
+export function expect<T>(actual: T, wanted: T, what: string): void {
+  if (actual !== wanted) throw new Error(`${what}: ${String(actual)}, not ${String(wanted)}`);
+}

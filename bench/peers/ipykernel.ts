@@ -1,0 +1,85 @@
+/** ipykernel behind jupyter_client, as the benchmark sees it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+const DRIVER = path.join(import.meta.dirname, 'driver.py');
+const KEPT_STDERR_BYTES = 4096;
+
+export interface KernelStart {
+  /** Until the kernel answers. */
+  readonly readyMs: number;
+  /** Until the first code has run. */
+  readonly firstMs: number;
+  readonly pid: number;
+}
+
+/** Starts kernels and runs code in them, one at a time. */
+export class Ipykernel implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #home: string;
+  readonly #lines: AsyncIterator<string>;
+  #errors = '';
+
+  private constructor(child: ChildProcess, home: string) {
+    this.#child = child;
+    this.#home = home;
+    if (child.stdout === null || child.stderr === null) throw new TypeError('the driver has no pipes');
+    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#errors = (this.#errors + chunk.toString('utf8')).slice(-KEPT_STDERR_BYTES);
+    });
+  }
+
+  static async start(python: string, cacheDir: string): Promise<Ipykernel> {
+    const home = await mkdtemp(path.join(tmpdir(), 'vivarium-bench-'));
+    const child = spawn(python, [DRIVER], { env: environmentOf(home, cacheDir), stdio: ['pipe', 'pipe', 'pipe'] });
+    await once(child, 'spawn');
+    return new Ipykernel(child, home);
+  }
+
+  /** A new kernel in place of the last, and its first run. */
+  startKernel(code: string): Promise<KernelStart> {
+    return this.#ask<KernelStart>({ op: 'start', code });
+  }
+
+  run(code: string, count = 1): Promise<{ durationsMs: number[]; text: string | null }> {
+    return this.#ask({ op: 'run', code, count });
+  }
+
+  async close(): Promise<void> {
+    const exited = this.#child.exitCode === null && this.#child.signalCode === null ? once(this.#child, 'exit') : null;
+    this.#child.stdin?.end();
+    await exited;
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #ask<T>(command: object): Promise<T> {
+    this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
+    const { value, done } = await this.#lines.next();
+    if (done === true) throw new Error(`the driver of ipykernel has ended: ${this.#errors.trim()}`);
+    return JSON.parse(value as string) as T;
+  }
+}
+
+/** Nothing of the user's settings, and nothing left in them. */
+function environmentOf(home: string, cacheDir: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    LANG: 'C.UTF-8',
+    HOME: home,
+    IPYTHONDIR: home,
+    JUPYTER_RUNTIME_DIR: home,
+    JUPYTER_CONFIG_DIR: home,
+    JUPYTER_DATA_DIR: home,
+    MPLCONFIGDIR: path.join(cacheDir, 'matplotlib'),
+    MPLBACKEND: 'agg',
+  };
+}

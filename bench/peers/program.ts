@@ -1,0 +1,31 @@
+/** A program that is started anew for each run. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Program {
+  readonly command: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export interface ProgramRun {
+  readonly ms: number;
+  readonly outputBytes: number;
+}
+
+/** From before it is spawned until it has ended and all its output was read; what fails is an error. */
+export async function runProgram({ command: [file = '', ...args], env = plainEnvironment() }: Program): Promise<ProgramRun> {
+  const startedAt = performance.now();
+  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let outputBytes = 0;
+  let errors = '';
+  child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
+  child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString('utf8')).slice(-1000)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  const ms = performance.now() - startedAt;
+  if (code !== 0) throw new Error(`${[file, ...args].join(' ')} ended with ${code}: ${errors.trim()}`);
+  return { ms, outputBytes };
+}
+
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: process.env['HOME'], LANG: 'C.UTF-8' };
+}

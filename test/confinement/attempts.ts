@@ -1,0 +1,80 @@
+/** The table of escape attempts, read from the Python files that hold them. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const ATTEMPTS = path.join(import.meta.dirname, 'attempts');
+const PROPS = path.join(import.meta.dirname, 'props');
+
+/** Who decides whether an attempt got out: its own word, or a look from outside. */
+export const JUDGES = [
+  ...(['word', 'fresh', 'canary', 'listener', 'close', 'leftover', 'output', 'removed', 'randomness'] as const),
+  ...(['survival', 'unprotected', 'prototype', 'memory', 'crash'] as const),
+];
+export type Judge = (typeof JUDGES)[number];
+
+export interface Attempt {
+  /** Its file and its function. */
+  readonly id: string;
+  readonly group: string;
+  readonly name: string;
+  readonly description: string;
+  readonly judge: Judge;
+  /** What it takes to succeed without walls, besides an ordinary user on Linux. */
+  readonly needs: string | null;
+  /** Why it is not tried without walls, if so. */
+  readonly notRun: string | null;
+  /** Its run has only a short time. */
+  readonly isHurried: boolean;
+}
+
+/** What a program knows of the machine; everything that an attacker might have found out. */
+export type Host = Readonly<Record<string, unknown>>;
+
+export const attempts: readonly Attempt[] = globSync('*.py', { cwd: ATTEMPTS }).sort().flatMap(readGroup);
+
+/** The program of an attempt; the same text inside and outside of the walls. */
+export function programOf(attempt: Attempt, host: Host): string {
+  const text = readFileSync(path.join(ATTEMPTS, `${attempt.group}.py`), 'utf8');
+  return `${introduce(host)}${text}\n\nreport(${attempt.name})\n`;
+}
+
+/** A program of the props folder: its text, then `lines`. */
+export function programWith(props: readonly string[], host: Host, lines: string): string {
+  return `${introduce(host)}${props.map(readProp).join('\n')}\n\n${lines}\n`;
+}
+
+function introduce(host: Host): string {
+  const literal = JSON.stringify(JSON.stringify(host)); // a string in JSON is a string in Python
+  return `import json\n\nHOST = json.loads(${literal})\n\n${readProp('prelude')}\n`;
+}
+
+function readProp(name: string): string {
+  return readFileSync(path.join(PROPS, `${name}.py`), 'utf8');
+}
+
+function readGroup(file: string): Attempt[] {
+  const text = readFileSync(path.join(ATTEMPTS, file), 'utf8');
+  const group = path.basename(file, '.py');
+  const notRun = /^UNCONFINED = "(.*)"$/m.exec(text)?.[1] ?? null;
+  const found = text.matchAll(/^@attempt(?:\((.*)\))?\ndef (\w+)\(\):\n {4}"""(.*)"""$/gm);
+  return [...found].map(([, notes = '', name = '', description = '']) => ({
+    id: `${group}/${name}`,
+    group,
+    name,
+    description,
+    judge: parseJudge(note(notes, 'judge') ?? 'word'),
+    needs: note(notes, 'needs'),
+    notRun: note(notes, 'unconfined') ?? notRun,
+    isHurried: notes.includes('hurried=True'),
+  }));
+}
+
+function note(notes: string, name: string): string | null {
+  return new RegExp(`\\b${name}="([^"]*)"`).exec(notes)?.[1] ?? null;
+}
+
+function parseJudge(text: string): Judge {
+  const judge = JUDGES.find((known) => known === text);
+  if (judge === undefined) throw new TypeError(`unknown judge: ${text}`);
+  return judge;
+}

@@ -1,0 +1,164 @@
+/** kill -9 of every kind of process of an engine, at random moments, under load. `VIVARIUM_SEED` repeats a run. */
+import { globSync } from 'node:fs';
+import { mkdtemp, readdir, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { VivariumError } from '../../../src/errors.ts';
+import type { Execution } from '../../../src/execution/execution.ts';
+import { Chance } from './chance.ts';
+import { Laboratory, type Subject } from './laboratory.ts';
+import { descendants, isRunning, openFds, roleOf, type Process, type Role } from './processes.ts';
+
+const KILLS = 200;
+const USERS = 4;
+const ANSWER_MS = 10_000;
+const ROLES: readonly Role[] = ['worker', 'worker', 'worker', 'worker', 'init', 'init', 'launcher', 'launcher', 'zygote', 'outside'];
+
+const CELLS = [
+  '',
+  'print("y" * 100_000)',
+  'import time; time.sleep(0.02)',
+  'import os; os.system("sleep 0.01")',
+  'import os; os.fork() or os._exit(0)',
+  'open("file", "w").write("x" * 10_000)',
+  'held = bytearray(20 << 20)',
+  'import os; os._exit(3)',
+  'import os; os.abort()',
+  'while True: pass',
+];
+
+test(`${KILLS} kills under load: every call is answered, no state is lost in silence, and nothing is left behind`, async () => {
+  const chance = new Chance();
+  const temporary = await mkdtemp(path.join(tmpdir(), 'viv-kill-'));
+  process.env['TMPDIR'] = temporary; // what the engine leaves there is seen, whatever else runs on this machine
+  try {
+    await (await Laboratory.start()).close(); // whatever Node opens once is open now
+    const fdsBefore = openFds();
+    const seen = await storm(chance);
+    await expect.poll(() => [...seen.values()].filter(isRunning)).toEqual([]);
+    await expect.poll(openFds).toBeLessThanOrEqual(fdsBefore);
+    expect(await readdir(temporary)).toEqual([]);
+    expect(globSync(`/sys/fs/cgroup/**/vivarium-${process.pid}-*`)).toEqual([]);
+  } catch (error) {
+    throw new Error(`VIVARIUM_SEED=${chance.seed}`, { cause: error });
+  } finally {
+    process.env['TMPDIR'] = path.dirname(temporary);
+  }
+  await rmdir(temporary);
+}, 120_000);
+
+/** Returns every process that was ever seen. */
+async function storm(chance: Chance): Promise<Map<string, Process>> {
+  await using laboratory = await Laboratory.start({ poolSize: 2, limits: { memoryMb: 256, graceMs: 50 } });
+  const stop = new AbortController();
+  const users = Array.from({ length: USERS }, () => new User(laboratory, chance).live(stop.signal));
+  const seen = new Map<string, Process>();
+  const killing = (async () => {
+    for (let kills = 0; kills < KILLS; ) {
+      await sleep(chance.below(100));
+      const all = descendants();
+      for (const one of all) seen.set(`${one.pid}@${one.startedAt}`, one);
+      const role = chance.pick(ROLES);
+      const candidates = all.filter((one) => roleOf(one) === role);
+      if (candidates.length > 0 && kill(chance.pick(candidates))) kills += 1;
+    }
+  })();
+  await Promise.race([killing, Promise.all(users)]);
+  stop.abort();
+  await Promise.all(users);
+  await answered('a session after the storm', async () => {
+    await using subject = await laboratory.open();
+    expect(await subject.evaluate('40 + 2')).toBe('42');
+  });
+  await answered('close', () => laboratory.engine.close());
+  expect(await readdir(path.join(laboratory.dataDir, 'sessions'))).toEqual([]);
+  return seen;
+}
+
+/** Does what callers do, one thing after another, and keeps account of what the state should be. */
+class User {
+  readonly #laboratory: Laboratory;
+  readonly #chance: Chance;
+  /** How often the counter in the session was raised; null when that is not known. */
+  #count: number | null = 0;
+
+  constructor(laboratory: Laboratory, chance: Chance) {
+    this.#laboratory = laboratory;
+    this.#chance = chance;
+  }
+
+  async live(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const subject = await attempt('open', () => this.#laboratory.open());
+      if (subject === undefined) continue;
+      this.#count = 0;
+      for (let left = this.#chance.below(30); left > 0 && !signal.aborted; left -= 1) await this.#act(subject);
+      await attempt('close', () => subject.session.close());
+    }
+  }
+
+  async #act(subject: Subject): Promise<void> {
+    const luck = this.#chance.below(20);
+    if (luck < 1) await this.#uncertainly('reset', () => subject.session.reset());
+    else if (luck < 2) await this.#uncertainly('rollback', () => subject.session.rollback());
+    else if (luck < 3) await attempt('inspect', () => subject.session.inspect());
+    else if (luck < 4) await this.#leaveEarly(subject);
+    else await this.#count_up(subject);
+  }
+
+  async #count_up(subject: Subject): Promise<void> {
+    const code = `n = globals().get("n", 0) + 1; print(n, flush=True)\n${this.#chance.pick(CELLS)}`;
+    const execution = await attempt(`run ${code}`, () => subject.run(code, { timeoutMs: 50 + this.#chance.below(100) }));
+    if (execution !== undefined) this.#settle(execution);
+  }
+
+  /** The receipt must say what became of the counter. */
+  #settle({ outcome, state, logs }: Execution): void {
+    const before = state.status === 'lost' && outcome.status === 'succeeded' ? 0 : this.#count;
+    const printed = Number.parseInt(logs.stdout, 10);
+    if (Number.isInteger(printed) && before !== null) expect(printed, JSON.stringify({ outcome, state })).toBe(before + 1);
+    if (state.status === 'preserved' || outcome.status === 'succeeded') this.#count = Number.isInteger(printed) ? printed : null;
+    else if (state.status === 'lost') this.#count = 0;
+  }
+
+  async #leaveEarly(subject: Subject): Promise<void> {
+    await this.#uncertainly('leaving early', async () => {
+      for await (const _ of subject.stream('n = -1\nwhile True: print(n)', { timeoutMs: 5000 })) break;
+    });
+  }
+
+  async #uncertainly(name: string, call: () => Promise<unknown>): Promise<void> {
+    await attempt(name, call);
+    this.#count = null;
+  }
+}
+
+/** An answer in time: a value, or an error of ours. */
+async function attempt<T>(name: string, call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await answered(name, call);
+  } catch (error) {
+    if (error instanceof VivariumError) return undefined;
+    throw error;
+  }
+}
+
+async function answered<T>(name: string, call: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${ANSWER_MS} ms: ${name}`)), ANSWER_MS);
+  try {
+    return await Promise.race([call(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function kill({ pid }: Process): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false; // it has just ended by itself
+  }
+}
