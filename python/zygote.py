@@ -37,6 +37,8 @@ def _serve() -> object | None:
     import worker  # noqa: F401 - imported before the walls hide our own files
     from confine import kernel, landlock, limits
 
+    # Only our own files are cached there; the libraries have their caches beside them.
+    sys.pycache_prefix, sys.dont_write_bytecode = None, True
     os.set_inheritable(CONTROL, False)
     config, _ = wire.receive(CONTROL)
     limits.raise_open_files()

@@ -36,7 +36,11 @@ export class Ipykernel implements AsyncDisposable {
 
   static async start(python: string, cacheDir: string): Promise<Ipykernel> {
     const home = await mkdtemp(path.join(tmpdir(), 'vivarium-bench-'));
-    const child = spawn(python, [DRIVER], { env: environmentOf(home, cacheDir), stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(python, [DRIVER], {
+      env: environmentOf(home, cacheDir),
+      cwd: home,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     await once(child, 'spawn');
     return new Ipykernel(child, home);
   }

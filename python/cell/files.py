@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 import time
@@ -151,7 +150,7 @@ class Snapshots:
             status = os.fstat(source.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise _LeftOut("changed meanwhile")
-            name = secrets.token_hex(12)
+            name = os.urandom(12).hex()
             with open(os.path.join(self._store, name), "xb", buffering=0) as target:
                 _copy_bytes(source.fileno(), target.fileno(), status.st_size)
         return status, name
@@ -193,7 +192,7 @@ class Snapshots:
             return
         source = os.path.join(self._store, entry.content)
         if status is None or status.st_nlink > 1 or not _overwrite(source, target):
-            beside = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}")
+            beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}")
             shutil.copyfile(source, beside, follow_symlinks=False)
             os.replace(beside, target)
         os.chmod(target, entry.mode)

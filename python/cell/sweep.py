@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 
 
@@ -17,7 +16,7 @@ def remove(path: str, workspace: str) -> None:
     if not _is_directory(path):
         os.unlink(path)
         return
-    bin_folder = os.path.join(workspace, f".{secrets.token_hex(8)}")
+    bin_folder = os.path.join(workspace, f".{os.urandom(8).hex()}")
     os.mkdir(bin_folder, 0o700)
     try:
         waiting = [_move(path, bin_folder)]
@@ -44,7 +43,7 @@ def _empty(folder: str, bin_folder: str) -> list[str]:
 def _move(path: str, bin_folder: str) -> str:
     """Move a directory, made writable first: its entry for the parent changes."""
     os.chmod(path, 0o700)
-    moved = os.path.join(bin_folder, secrets.token_hex(8))
+    moved = os.path.join(bin_folder, os.urandom(8).hex())
     os.rename(path, moved)
     return moved
 

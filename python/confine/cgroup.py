@@ -6,9 +6,8 @@ import os
 import re
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from confine import hierarchy
+from confine import hierarchy, textfile
 
 _NO_SWAP = "memory.swap.max"
 
@@ -169,4 +168,4 @@ def _write(path: str, value: int) -> None:
 
 
 def _read(path: str) -> str:
-    return Path(path).read_text()
+    return textfile.read(path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass
-from pathlib import Path
+
+from confine import textfile
 
 _LEAF = "vivarium-main"
 _ADVICE = {
@@ -54,14 +55,14 @@ def enable(directory: str) -> None:
     if not missing:
         return
     order = " ".join(f"+{name}" for name in sorted(missing))
-    control = Path(directory, "cgroup.subtree_control")
+    control = f"{directory}/cgroup.subtree_control"
     try:
-        control.write_text(order)
+        textfile.write(control, order)
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise
         _step_down(directory)
-        control.write_text(order)
+        textfile.write(control, order)
 
 
 def explain(error: OSError, places: Places) -> str:
@@ -77,10 +78,9 @@ def _step_down(directory: str) -> None:
     members = {int(pid) for pid in _words(f"{directory}/cgroup.procs")}
     if members - family:
         raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-    leaf = Path(directory, _LEAF)
-    leaf.mkdir(exist_ok=True)
+    os.makedirs(f"{directory}/{_LEAF}", exist_ok=True)
     for pid in sorted(members):
-        (leaf / "cgroup.procs").write_text(str(pid))
+        textfile.write(f"{directory}/{_LEAF}/cgroup.procs", str(pid))
 
 
 def _ancestors() -> set[int]:
@@ -89,7 +89,7 @@ def _ancestors() -> set[int]:
     pid = os.getpid()
     while pid > 0:
         family.add(pid)
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = textfile.read(f"/proc/{pid}/stat")
         pid = int(stat.rpartition(")")[2].split()[1])
     return family
 
@@ -122,6 +122,6 @@ def _directory(point: str, root: str, own: str | None) -> str | None:
 def _words(path: str) -> list[str]:
     """The words of a control file; none when it is missing."""
     try:
-        return Path(path).read_text().split()
+        return textfile.read(path).split()
     except OSError:
         return []

@@ -11,13 +11,15 @@ import resource
 import signal
 import socket
 import struct
-from pathlib import Path
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
+
+from confine import textfile
 
 ARCH = os.uname().machine
 
 # Empty on an unknown architecture: then every call is ENOSYS and the probe says so.
-SYSCALLS: dict[str, int] = json.loads(Path(__file__).with_name("syscalls.json").read_text()).get(ARCH, {})
+SYSCALLS: dict[str, int] = json.loads(textfile.read(f"{os.path.dirname(__file__)}/syscalls.json")).get(ARCH, {})
 
 NEWNS = 0x00020000
 NEWCGROUP = 0x02000000

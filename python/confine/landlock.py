@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import struct
-from typing import Iterable
+from collections.abc import Iterable
 
 from confine import kernel
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from typing import Mapping
+from collections.abc import Mapping
 
 
 def set_limits(limits: Mapping[str, int | tuple[int, int]]) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from pathlib import Path
-from typing import Callable
+from collections.abc import Callable
 
-from confine import cgroup, identity, kernel, landlock, seccomp
+from confine import cgroup, identity, kernel, landlock, seccomp, textfile
 
 _HIGH_UID = 1_900_000_001
 _ALL_BUT_USER = kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
@@ -129,7 +128,7 @@ def _session_uids() -> str:
 
 def _mapped_ranges() -> list[tuple[int, int]]:
     """First and last of the uids that exist in our user namespace."""
-    rows = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    rows = [line.split() for line in textfile.read("/proc/self/uid_map").splitlines()]
     return [(int(first), int(first) + int(count) - 1) for first, _, count in rows]
 
 
@@ -168,7 +167,7 @@ def _namespace_advice(error: OSError) -> str:
 def _setting(name: str) -> str:
     """A sysctl, empty when the kernel does not have it."""
     try:
-        return Path(f"/proc/sys/{name}").read_text().strip()
+        return textfile.read(f"/proc/sys/{name}").strip()
     except OSError:
         return ""
 

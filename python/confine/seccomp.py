@@ -6,7 +6,7 @@ import ctypes
 import errno
 import socket
 import struct
-from typing import Iterable
+from collections.abc import Iterable
 
 from confine import kernel
 from confine.calls import ALLOWED, REFUSED

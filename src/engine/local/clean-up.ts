@@ -27,10 +27,10 @@ export async function removeStale(directory: string, prefix: string): Promise<vo
 }
 
 /** Removes the control groups of a zygote that was killed before it could do so. */
-export async function removeGroups(directories: readonly string[], instance: string): Promise<void> {
+export async function removeGroups(directories: readonly string[], prefix: string): Promise<void> {
   for (const directory of directories) {
     const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
-    const left = names.filter((name) => name.startsWith(`vivarium-${instance}-`));
+    const left = names.filter((name) => name.startsWith(`vivarium-${prefix}`));
     await Promise.all(left.map((name) => removeGroup(path.join(directory, name))));
   }
 }

@@ -62,6 +62,7 @@ class LocalEngine implements Engine, SessionHost {
   #template: Promise<Template> | null = null;
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
+  #groupDirectories: readonly string[] = [];
   #cleaning: Promise<unknown> = Promise.resolve();
   #links = 0;
   #zygotes = 0;
@@ -123,6 +124,7 @@ class LocalEngine implements Engine, SessionHost {
     const template = await this.#template?.catch(() => null);
     await template?.zygote.close(); // takes every session along
     await this.#cleaning;
+    await removeGroups(this.#groupDirectories, `${this.#premises.instance}.`); // also of a zygote killed before it was ready
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#owned.disposeAsync();
   }
@@ -162,10 +164,11 @@ class LocalEngine implements Engine, SessionHost {
       },
       signal,
     );
+    this.#groupDirectories = template.ready.groupDirectories;
     const cleaned = template.zygote.exited.then(async () => {
       this.#template = null;
       this.#pool.fill();
-      await removeGroups(template.ready.groupDirectories, name);
+      await removeGroups(this.#groupDirectories, `${name}-`);
     });
     this.#cleaning = Promise.all([this.#cleaning, cleaned]);
     return template;

@@ -79,8 +79,8 @@ export class Zygote implements AsyncDisposable {
   #stderr = '';
   #hasEnded = false;
 
-  private constructor(python: string) {
-    this.#child = spawn(python, ['-I', '-B', ZYGOTE_FILE], {
+  private constructor(python: string, cache: string) {
+    this.#child = spawn(python, ['-I', '-X', `pycache_prefix=${cache}/pycache`, ZYGOTE_FILE], {
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
       cwd: '/',
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
@@ -102,7 +102,7 @@ export class Zygote implements AsyncDisposable {
   /** Spawns a zygote and waits until it is warm; what the machine refuses is an error that says why. */
   static async start(python: string, config: ZygoteConfig, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: Ready }> {
     signal?.throwIfAborted();
-    const zygote = new Zygote(python);
+    const zygote = new Zygote(python, config.cache);
     const abort = (): void => void zygote.close();
     signal?.addEventListener('abort', abort, { once: true });
     try {

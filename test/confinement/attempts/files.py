@@ -155,7 +155,7 @@ def read_machine_statistics():
     return False
 
 
-@attempt(needs="root")
+@attempt(needs="kcore")
 def read_kernel_memory():
     """Read /proc/kcore."""
     with open("/proc/kcore", "rb") as file:

@@ -50,7 +50,7 @@ def connect_to_engine_socket():
 
 
 @attempt
-def send_to_engine_socket_from_pair():
+def send_from_socket_pair():
     """Reach a socket of the host by sendto from one half of a socket pair."""
     ours, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     ours.sendto(b"hello", HOST["datagramSocket"])

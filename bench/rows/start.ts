@@ -1,0 +1,66 @@
+/** From nothing to the first result: a whole interpreter, a kernel, a process; and a session out of the warm pool. */
+import { SCIENCE, expect, openInterpreter, resultOf, type Bench } from '../bench.ts';
+import { interleave, series, summarise, summariseAll, time, type Timing } from '../measure.ts';
+import { runProgram } from '../peers/program.ts';
+import { showRatios, showTiming, type Row } from '../report.ts';
+
+const FIRST = `${SCIENCE}\n1 + 1`;
+const REFILL_MS = 200;
+const POOL_MS = 1;
+
+/** Starting everything: what is paid once per interpreter, beside what a peer pays for every session. */
+export async function measureStart(bench: Bench): Promise<Row[]> {
+  const { ipykernel, python } = bench;
+  const readyMs: number[] = [];
+  const durations = await interleave(bench.isQuick ? 1 : 4, {
+    ours: async () => [await time(startAndAnswer)],
+    ...(ipykernel && {
+      ipykernel: async () => {
+        const start = await ipykernel.startKernel(FIRST);
+        readyMs.push(start.readyMs);
+        return [start.firstMs];
+      },
+    }),
+    python: async () => [(await runProgram({ command: [python, '-c', SCIENCE] })).ms],
+  });
+  const ours = summariseAll(durations.ours);
+  const peers = { ipykernel: summarise(durations.ipykernel), python: summarise(durations.python) };
+  const pool = await measurePool(bench);
+  return [
+    {
+      what: 'new isolated session to first result, science stack loaded, from the pool',
+      ours: showTiming(pool) ?? '',
+      ipykernel: showTiming(peers.ipykernel) ?? bench.ipykernelProblem,
+      python: showTiming(peers.python),
+      ratio: showRatios(pool.p50Ms, { ipykernel: peers.ipykernel?.p50Ms, python: peers.python?.p50Ms }),
+      hold: `p50 ≤ ${POOL_MS} ms`,
+      held: pool.p50Ms <= POOL_MS,
+      data: { pool, ...peers },
+    },
+    {
+      what: 'start: engine with the stack preloaded to first result; kernel until ready, then imports',
+      ours: showTiming(ours) ?? '',
+      ipykernel: readyMs.length > 0 ? `${showTiming(summarise(readyMs))} until ready` : bench.ipykernelProblem,
+      ratio: showRatios(ours.p50Ms, { 'ipykernel with imports': peers.ipykernel?.p50Ms }),
+      data: { engine: ours, ipykernelReady: summarise(readyMs), ipykernelFirst: peers.ipykernel },
+    },
+  ];
+}
+
+async function startAndAnswer(): Promise<void> {
+  await using interpreter = await openInterpreter();
+  expect(resultOf(await interpreter.runCode(FIRST)), '2', 'the first result');
+}
+
+/** Closing is not counted, and the pool has time to refill: what is claimed was built before it was asked for. */
+async function measurePool({ interpreter, isQuick }: Bench): Promise<Timing> {
+  const claim = async (): Promise<number> => {
+    await using stack = new AsyncDisposableStack();
+    return await time(async () => {
+      const session = stack.use(await interpreter.createSession());
+      expect(resultOf(await session.runCode('1 + 1')), '2', 'the first result');
+    });
+  };
+  await series(5, claim, REFILL_MS);
+  return summariseAll(await series(isQuick ? 10 : 50, claim, REFILL_MS));
+}

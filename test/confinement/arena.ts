@@ -1,0 +1,183 @@
+/** The walls under attack: an engine, the session that attempts run in, and a neighbour that must not notice. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseConfig, type Config } from '../../src/config.ts';
+import type { Engine, EngineSession } from '../../src/engine/engine.ts';
+import { startLocalEngine } from '../../src/engine/local/engine.ts';
+import type { Execution } from '../../src/execution/execution.ts';
+import { foldExecution } from '../../src/execution/fold.ts';
+import { programOf, programWith, type Attempt, type Host } from './attempts.ts';
+import { freePort, type World } from './world.ts';
+
+/** Small, so that attempts are quick to pass them. */
+export const LIMITS = {
+  timeoutMs: 8000,
+  graceMs: 150,
+  cpuMs: 1500,
+  memoryMb: 64,
+  processes: 24,
+  openFiles: 256,
+  fileMb: 12,
+  workspaceMb: 32,
+  outputBytes: 65_536,
+  rollbackMb: 4,
+} as const;
+export const HURRIED_MS = 400;
+const PATIENCE_MS = 12_000;
+const TRIES = 3;
+
+export interface ArenaOptions {
+  readonly python: string;
+  readonly dataDir: string;
+  readonly cacheDir: string;
+  readonly cgroups: boolean;
+}
+
+/** What an attempt knows about its limits. */
+export const LIMIT_FACTS: Host = { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside: '/workspace', ownDescriptors: 0 };
+
+/** A run that did not end although it had to. */
+export class Hung extends Error {
+  override readonly name = 'Hung';
+}
+
+export class Arena implements AsyncDisposable {
+  readonly #engine: Engine;
+  readonly #config: Config;
+  readonly #world: World;
+  readonly #witnessWord = `witness-${randomBytes(8).toString('hex')}`;
+  #attacker!: EngineSession;
+  #witness!: EngineSession;
+  #neighbour: Host = {};
+  #runs = 0;
+  #opened = 0;
+
+  private constructor(engine: Engine, config: Config, world: World) {
+    this.#engine = engine;
+    this.#config = config;
+    this.#world = world;
+  }
+
+  static async open(options: ArenaOptions, world: World): Promise<Arena> {
+    const { dataDir, cgroups } = options;
+    const config = parseConfig({ dataDir, cgroups, limits: LIMITS, preload: ['ssl', 'numpy', 'random', 'uuid'] });
+    const engine = await startLocalEngine({ config, python: options.python, cacheDir: options.cacheDir });
+    const arena = new Arena(engine, config, world);
+    await arena.#settleWitness();
+    await arena.#newAttacker();
+    return arena;
+  }
+
+  get isolation(): object {
+    return this.#engine.isolation;
+  }
+
+  get attacker(): EngineSession {
+    return this.#attacker;
+  }
+
+  /** A session beside the others; `isForked` for one that certainly did not wait in the pool. */
+  openSession(isForked = false, environment: Record<string, string> = {}): Promise<EngineSession> {
+    this.#opened += 1;
+    const { limits } = this.#config;
+    return patiently(
+      this.#engine.open({
+        id: `session-${this.#opened}`,
+        limits: isForked ? { ...limits, memoryMb: limits.memoryMb + 1 } : limits,
+        mounts: [],
+        network: false,
+        environment,
+        twins: true,
+      }),
+      'opening a session',
+    );
+  }
+
+  async run(session: EngineSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
+    this.#runs += 1;
+    const events = session.stream({ id: `run-${this.#runs}`, code, echo: 'none', timeoutMs });
+    return patiently(foldExecution(events, LIMITS.outputBytes), 'the run');
+  }
+
+  /** Runs an attempt; the facts that it was told come with the result. */
+  async tryIn(session: EngineSession, attempt: Attempt): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
+    const ids = { runId: `run-${this.#runs + 1}`, nextRunId: `run-${this.#runs + 2}` };
+    const host = await this.#world.describe({ ...LIMIT_FACTS, ...ids, neighbour: this.#neighbour });
+    const execution = await this.run(session, programOf(attempt, host), attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs);
+    return { execution, host };
+  }
+
+  /** Whether the attacked session still runs code as it should, and its word about its state was true. */
+  async checkNext(session: EngineSession, said: string): Promise<string> {
+    const told = new Set([said]);
+    let problem = '';
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const execution = await this.run(session, "print(6 * 7, 'marker' in globals())", 1000);
+      told.add(execution.state.status);
+      if (execution.outcome.status === 'succeeded') return judgeNext(execution, told);
+      problem = `${execution.outcome.status}, state ${execution.state.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`;
+      if (execution.state.status === 'preserved' && execution.outcome.status === 'raised') return `the next run raised: ${execution.error?.traceback ?? ''}`;
+    }
+    return `${TRIES} runs after it failed: ${problem}`;
+  }
+
+  /** Whether the neighbour still has its state and runs. */
+  async checkWitness(): Promise<string> {
+    const execution = await this.run(this.#witness, 'print(state)', 3000);
+    const isIntact = execution.logs.stdout === `${this.#witnessWord}\n` && execution.state.generation === 1;
+    return isIntact ? 'intact' : `${execution.outcome.status}, ${execution.state.status}: ${execution.state.reason ?? execution.error?.value ?? ''}`;
+  }
+
+  /** After an attempt that damages the interpreter on purpose: a fresh one, so that the next attempt means something. */
+  async refresh(isHopeless: boolean): Promise<void> {
+    if (isHopeless) {
+      await Promise.race([this.#attacker.close(), sleep(3000, undefined, { ref: false })]);
+      await this.#newAttacker();
+    } else {
+      await patiently(this.#attacker.reset(), 'the reset');
+      await this.run(this.#attacker, 'marker = 1');
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#engine.close();
+  }
+
+  async #newAttacker(): Promise<void> {
+    this.#attacker = await this.openSession();
+    await this.#world.plantBeside(this.#attacker.workspace);
+    await this.run(this.#attacker, 'marker = 1');
+  }
+
+  async #settleWitness(): Promise<void> {
+    const secret = `neighbour-secret-${randomBytes(16).toString('hex')}`;
+    this.#witness = await this.openSession(true, { NEIGHBOUR_SECRET: secret });
+    const settle = [`inner-${randomBytes(4).toString('hex')}`, await freePort(), randomBytes(3).readUIntBE(0, 3) + 1];
+    const host = await this.#world.describe({ settle });
+    const lines = `kept = settle(*HOST["settle"])\nstate = "${this.#witnessWord}"`;
+    const execution = await this.run(this.#witness, programWith(['neighbour'], host, lines));
+    if (execution.outcome.status !== 'succeeded') throw new Error(execution.error?.traceback ?? execution.outcome.status);
+    this.#neighbour = { name: settle[0], port: settle[1], key: settle[2], workspace: this.#witness.workspace };
+  }
+}
+
+function judgeNext(execution: Execution, told: ReadonlySet<string>): string {
+  const [answer, hasMarker] = execution.logs.stdout.trim().split(' ');
+  if (answer !== '42') return `the next run printed ${JSON.stringify(execution.logs.stdout.slice(0, 200))}`;
+  const isKept = hasMarker === 'True';
+  if (isKept === told.has('lost')) return `its state was said to be ${[...told].join(', ')}, but variables were ${isKept ? 'kept' : 'gone'}`;
+  return 'works';
+}
+
+async function patiently<T>(promise: Promise<T>, what: string): Promise<T> {
+  const giveUp = new AbortController();
+  const late = sleep(PATIENCE_MS, undefined, { signal: giveUp.signal }).then(() => {
+    throw new Hung(`${what} did not end within ${PATIENCE_MS} ms`);
+  });
+  late.catch(() => undefined); // aborted, or raced
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    giveUp.abort();
+  }
+}

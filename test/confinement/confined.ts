@@ -1,0 +1,141 @@
+/** Attempts inside the walls: runs them and decides, by their word or by a look from outside. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { Execution } from '../../src/execution/execution.ts';
+import { HURRIED_MS, LIMITS, type Arena } from './arena.ts';
+import type { Attempt } from './attempts.ts';
+import { broken, contained, escaped, wordOf, type Finding } from './verdict.ts';
+import { countMarked, type World } from './world.ts';
+
+const TOO_MUCH_MEMORY = 150 << 20;
+const LIVE_THREAD = 'import threading, time\nthreading.Thread(target=time.sleep, args=(20,), daemon=True).start()';
+
+export interface Confined {
+  readonly finding: Finding;
+  /** What the attacked session said about its state. */
+  readonly state: string;
+}
+
+/** Tries an attempt inside the walls. */
+export async function tryConfined(attempt: Attempt, arena: Arena, world: World): Promise<Confined> {
+  switch (attempt.judge) {
+    case 'fresh':
+    case 'unprotected':
+    case 'close':
+    case 'removed':
+      return { finding: await tryInOwnSession(attempt, arena, world), state: 'preserved' };
+    case 'randomness':
+      return { finding: await compareRandomness(attempt, arena), state: 'preserved' };
+    case 'word':
+    case 'canary':
+    case 'listener':
+    case 'leftover':
+    case 'output':
+    case 'survival':
+    case 'prototype':
+    case 'memory':
+    case 'crash':
+      return tryInAttacker(attempt, arena, world);
+  }
+}
+
+async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Promise<Confined> {
+  const peak = watchMemory();
+  const { execution, host } = await arena.tryIn(arena.attacker, attempt);
+  const grown = peak.stop();
+  const state = execution.state.status;
+  const word = wordOf(execution.logs.stdout);
+  if (word?.verdict === 'ESCAPED') return { finding: word, state };
+  switch (attempt.judge) {
+    case 'canary':
+      return { finding: (await world.isIntact()) ? contained() : escaped('planted files were changed'), state };
+    case 'listener':
+      return { finding: (await world.canConnect(host.freePort)) ? escaped('the host could connect') : contained(), state };
+    case 'leftover':
+      return { finding: (await countMarked(host.mark, (count) => count === 0)) > 0 ? escaped('a process is left') : contained(execution.outcome.status), state };
+    case 'output':
+      return { finding: judgeOutput(execution, grown), state };
+    case 'memory':
+      return { finding: grown > TOO_MUCH_MEMORY ? escaped(`the host grew by ${grown >> 20} MB`) : contained(execution.outcome.status), state };
+    case 'prototype':
+      return { finding: String({}) === '[object Object]' ? contained(execution.outcome.status) : escaped('prototype changed'), state };
+    case 'crash':
+      return { finding: execution.outcome.status === 'crashed' ? contained() : escaped(`reported as ${execution.outcome.status}`), state };
+    case 'survival':
+      return { finding: contained(execution.outcome.status), state };
+    default:
+      return { finding: word ?? judgeSilence(execution), state };
+  }
+}
+
+/** A program that did not get to say its word was stopped, or is broken. */
+function judgeSilence({ outcome, error, logs }: Execution): Finding {
+  if (outcome.status === 'succeeded' || outcome.status === 'raised') {
+    return broken(`no verdict: ${error?.traceback ?? logs.stderr.slice(-300)}`);
+  }
+  return contained(outcome.status === 'crashed' ? outcome.reason : outcome.status);
+}
+
+function judgeOutput({ logs, truncated, outcome }: Execution, grown: number): Finding {
+  if (logs.stdout.length > LIMITS.outputBytes + 200) return escaped(`${logs.stdout.length} characters were kept`);
+  if (grown > TOO_MUCH_MEMORY) return escaped(`the host grew by ${grown >> 20} MB`);
+  return truncated?.stdout === undefined ? broken(`nothing was cut: ${outcome.status}`) : contained();
+}
+
+async function tryInOwnSession(attempt: Attempt, arena: Arena, world: World): Promise<Finding> {
+  const session = await arena.openSession(attempt.judge === 'fresh');
+  try {
+    if (attempt.judge === 'unprotected') await arena.run(session, LIVE_THREAD);
+    const { execution, host } = await arena.tryIn(session, attempt);
+    if (attempt.judge === 'fresh') return wordOf(execution.logs.stdout) ?? judgeSilence(execution);
+    if (attempt.judge === 'unprotected') return await judgeUnprotected(attempt, execution, () => arena.run(session, 'print(42)', HURRIED_MS));
+    if (attempt.judge === 'close' && (await countMarked(host.mark, (count) => count > 0)) === 0) return broken('it left nothing');
+    await session.close();
+    if (attempt.judge === 'close') {
+      return (await countMarked(host.mark, (count) => count === 0)) === 0 ? contained() : escaped('a process is left');
+    }
+    if (existsSync(path.dirname(session.workspace))) return escaped('files are left');
+    return (await world.isIntact()) ? contained() : escaped('planted files were changed');
+  } finally {
+    await session.close();
+  }
+}
+
+async function judgeUnprotected(attempt: Attempt, execution: Execution, next: () => Promise<Execution>): Promise<Finding> {
+  const limitMs = (attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs) + LIMITS.graceMs + 2000;
+  if (execution.durationMs > limitMs) return escaped(`it ran for ${Math.round(execution.durationMs)} ms`);
+  for (let tries = 0; tries < 3; tries += 1) if ((await next()).logs.stdout === '42\n') return contained(execution.outcome.status);
+  return escaped('the session does not work any more');
+}
+
+async function compareRandomness(attempt: Attempt, arena: Arena): Promise<Finding> {
+  const drawn: Record<string, unknown>[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const session = await arena.openSession(true);
+    try {
+      const { execution } = await arena.tryIn(session, attempt);
+      const line = execution.logs.stdout.split('\n').find((text) => text.startsWith('{'));
+      if (line === undefined) return judgeSilence(execution);
+      drawn.push(JSON.parse(line) as Record<string, unknown>);
+    } finally {
+      await session.close();
+    }
+  }
+  const repeated = Object.keys(drawn[0] ?? {}).filter((name) => new Set(drawn.map((values) => values[name])).size < drawn.length);
+  return repeated.length === 0 ? contained(Object.keys(drawn[0] ?? {}).join(', ')) : escaped(`repeated: ${repeated.join(', ')}`);
+}
+
+/** How much this process grows until stopped. */
+function watchMemory(): { stop(): number } {
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const look = (): void => void (peak = Math.max(peak, process.memoryUsage.rss()));
+  const timer = setInterval(look, 10);
+  return {
+    stop: () => {
+      look();
+      clearInterval(timer);
+      return peak - before;
+    },
+  };
+}

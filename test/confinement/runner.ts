@@ -1,0 +1,92 @@
+/** Runs the whole table as the user who starts it, and prints what was found: one line of JSON each. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { VivariumError } from '../../src/errors.ts';
+import { Arena, Hung, LIMIT_FACTS, LIMITS } from './arena.ts';
+import { attempts, type Attempt } from './attempts.ts';
+import { tryConfined, type Confined } from './confined.ts';
+import { tryPlain } from './plain.ts';
+import type { Line, Row } from './verdict.ts';
+import { World } from './world.ts';
+
+const CAP_SYS_ADMIN = 21n;
+const DAMAGING = ['protocol', 'worker'];
+
+const { values } = parseArgs({
+  options: {
+    directory: { type: 'string' },
+    python: { type: 'string' },
+    cgroups: { type: 'string', default: 'yes' },
+    /** Groups or ids to try; all of them unless given. */
+    only: { type: 'string', multiple: true, default: [] },
+    /** Whether attempts are made without walls too. */
+    plain: { type: 'string', default: 'yes' },
+  },
+});
+const { directory = '', python = 'python3' } = values;
+const dataDir = path.join(directory, 'data');
+const chosen = attempts.filter(({ id, group }) => values.only.length === 0 || values.only.includes(id) || values.only.includes(group));
+
+await mkdir(dataDir, { recursive: true });
+{
+  await using world = await World.build({ python, directory, dataDir });
+  await runTable(world);
+}
+tell({ type: 'end', leftovers: readdirSync(path.join(dataDir, 'sessions')) });
+
+async function runTable(world: World): Promise<void> {
+  const cacheDir = path.join(dataDir, 'cache');
+  let arena: Arena;
+  try {
+    arena = await Arena.open({ python, dataDir, cacheDir, cgroups: values.cgroups === 'yes' }, world);
+  } catch (error) {
+    if (!(error instanceof VivariumError && error.code === 'SANDBOX_UNAVAILABLE')) throw error;
+    tell({ type: 'unavailable', problem: error.message });
+    return;
+  }
+  await using _ = arena;
+  tell({ type: 'ready', hasAllCapabilities: hasAllCapabilities(), isolation: arena.isolation });
+  for (const attempt of chosen) tell({ type: 'row', row: await tryBoth(attempt, arena, world) });
+}
+
+async function tryBoth(attempt: Attempt, arena: Arena, world: World): Promise<Row> {
+  const startedAt = performance.now();
+  const facts = { ...LIMIT_FACTS, engineSocket: engineSocket() };
+  const isPlain = values.plain === 'yes' && attempt.notRun === null;
+  const unconfined = isPlain ? await tryPlain(attempt, world, { python, directory, facts, outputBytes: LIMITS.outputBytes }) : null;
+  let isHopeless = false;
+  const guard = async <T>(work: Promise<T>, otherwise: (problem: string) => T): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      isHopeless = true;
+      return otherwise(error instanceof Error ? (error instanceof Hung ? error.message : (error.stack ?? error.message)) : String(error));
+    }
+  };
+  const { finding, state } = await guard<Confined>(tryConfined(attempt, arena, world), (problem) => ({
+    finding: { verdict: 'HUNG', detail: problem },
+    state: 'unknown',
+  }));
+  const next = isHopeless ? 'unknown' : await guard(arena.checkNext(arena.attacker, state), (problem) => problem);
+  const neighbour = await guard(arena.checkWitness(), (problem) => problem);
+  if (isHopeless || next !== 'works' || state === 'lost' || DAMAGING.includes(attempt.group)) await arena.refresh(isHopeless || next !== 'works');
+  return { id: attempt.id, unconfined, confined: finding, state, next, neighbour, ms: Math.round(performance.now() - startedAt) };
+}
+
+/** The engine's socket lies in the only directory that it makes in ours. */
+function engineSocket(): string {
+  const parent = process.env['TMPDIR'] ?? '/tmp';
+  const found = readdirSync(parent).find((name) => name.startsWith('vivarium-'));
+  return path.join(parent, found ?? 'none', 'engine.sock');
+}
+
+function hasAllCapabilities(): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
+}
+
+function tell(line: Line): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
