@@ -28,7 +28,9 @@ export function openInterpreter(options: InterpreterOptions = {}): Promise<Inter
 /** The text of the last result. A run that did not succeed is no measurement. */
 export function resultOf(execution: Execution): string | undefined {
   if (execution.outcome.status !== 'succeeded') {
-    throw new Error(`a measured run has ${execution.outcome.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`);
+    throw new Error(
+      `a measured run has ${execution.outcome.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`,
+    );
   }
   const text = execution.results.at(-1)?.['text/plain'];
   return typeof text === 'string' ? text : undefined;

@@ -24,17 +24,20 @@ export async function series(count: number, work: () => Promise<number>, pauseMs
   return durations;
 }
 
+/** A contestant's durations; none for one that is not there. */
+export type Durations<Name extends string> = (name: Name) => readonly number[];
+
 /** Takes turns between the contestants, so that what else the machine does hits all of them alike. */
 export async function interleave<Name extends string>(
   rounds: number,
-  contestants: Readonly<Record<Name, () => Promise<readonly number[]>>>,
-): Promise<Record<Name, number[]>> {
-  const names = Object.keys(contestants) as Name[];
-  const durations = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
+  contestants: Readonly<Record<Name, (() => Promise<readonly number[]>) | undefined>>,
+): Promise<Durations<Name>> {
+  const entries = Object.entries<(() => Promise<readonly number[]>) | undefined>(contestants);
+  const durations = new Map<string, number[]>(entries.map(([name]) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const name of names) durations[name].push(...(await contestants[name]()));
+    for (const [name, run] of entries) if (run) durations.get(name)?.push(...(await run()));
   }
-  return durations;
+  return (name) => durations.get(name) ?? [];
 }
 
 /** Does the work for every item, a few at a time. */
@@ -51,8 +54,8 @@ export async function forEachOf<T>(
 }
 
 /** Undefined for no durations: a peer that is not there. */
-export function summarise(durations: readonly number[] | undefined): Timing | undefined {
-  if (durations === undefined || durations.length === 0) return undefined;
+export function summarise(durations: readonly number[]): Timing | undefined {
+  if (durations.length === 0) return undefined;
   const sorted = durations.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { count: sorted.length, minMs: at(0), p50Ms: at(0.5), p95Ms: at(0.95) };

@@ -7,8 +7,8 @@ export interface Memory {
   readonly privateBytes: number;
 }
 
-/** The processes of each session: those in one pid namespace, which are its pid 1, its worker and its twins. */
-export function sessionProcesses(zygote: number): number[][] {
+/** The processes of each session by its pid namespace: its pid 1, its worker and its twins. */
+export function sessionProcesses(zygote: number): Map<string, number[]> {
   const own = pidNamespace(process.pid);
   const byNamespace = new Map<string, number[]>();
   for (const pid of descendants(zygote)) {
@@ -16,12 +16,16 @@ export function sessionProcesses(zygote: number): number[][] {
     if (namespace === undefined || namespace === own) continue;
     byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), pid]);
   }
-  return [...byNamespace.values()];
+  return byNamespace;
 }
 
-/** The zygotes that this process has started and that still run. */
-export function zygotes(): number[] {
-  return (childrenByParent().get(process.pid) ?? []).filter((pid) => read(`/proc/${pid}/cmdline`)?.includes('zygote.py'));
+/** The zygote that this process has started last. */
+export function latestZygote(): number {
+  const children = childrenByParent().get(process.pid) ?? [];
+  const zygotes = children.filter((pid) => read(`/proc/${pid}/cmdline`)?.includes('zygote.py'));
+  const latest = zygotes.toSorted((a, b) => startOf(b) - startOf(a))[0];
+  if (latest === undefined) throw new Error('no zygote is running');
+  return latest;
 }
 
 export function memoryOf(pids: readonly number[]): Memory {
@@ -61,10 +65,20 @@ function childrenByParent(): Map<number, number[]> {
     if (!/^\d+$/.test(name)) continue;
     const stat = read(`/proc/${name}/stat`);
     if (stat === undefined) continue;
-    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    const parent = Number(fieldsOf(stat)[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
   return children;
+}
+
+/** In ticks since the machine has started. */
+function startOf(pid: number): number {
+  return Number(fieldsOf(read(`/proc/${pid}/stat`) ?? '')[19]);
+}
+
+/** Those of /proc/PID/stat behind the name, which may hold anything. */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function pidNamespace(pid: number): string | undefined {

@@ -53,7 +53,8 @@ export function toMarkdown(machine: Machine, rows: readonly Row[]): string {
     row.hold ?? '',
     row.held === undefined ? '' : row.held ? 'yes' : '**no**',
   ]);
-  const asLine = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const asLine = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [
     `${processors}, ${memoryGb} GB, Linux ${kernel}, Node ${node}, Python ${python}, load before ${loadBefore.toFixed(1)}. p50 / p95.`,
     '',

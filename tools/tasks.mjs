@@ -11,26 +11,13 @@ const CHECKS = {
 /** `run` starts a command and resolves to its exit code; `args` came after the name of the script. */
 export const TASKS = {
   start: { needsPython: true, run: ({ run, args }) => run('node', ['examples/tour.ts', ...args]) },
-  test: { needsPython: true, run: test },
+  test: { needsPython: true, run: ({ run, args }) => run('vitest', ['run', ...args]) },
   check: { needsPython: false, run: check },
   fix: { needsPython: false, run: ({ run }) => sequence(run, [['oxlint', '--type-aware', '--fix'], ['oxfmt']]) },
   build: { needsPython: false, run: build },
   bench: { needsPython: true, run: ({ run, args }) => run('node', ['bench/main.ts', ...args]) },
   setup: { needsPython: true, run: () => 0 },
 };
-
-async function test({ run, args }) {
-  const python = process.env.VIVARIUM_PYTHON ?? 'python3';
-  const failed = [];
-  const suite = async (label, command, commandArgs) => {
-    console.log(`\n== ${label}`);
-    if ((await run(command, commandArgs)) !== 0) failed.push(label);
-  };
-  await suite('Python tests', python, ['-B', '-m', 'unittest', 'discover', '-s', 'python/tests', '-t', 'python']);
-  await suite('TypeScript tests', 'vitest', ['run', ...args]);
-  console.log(failed.length === 0 ? '\nPASS: all tests passed' : `\nFAIL: ${failed.join(' and ')} failed`);
-  return failed.length === 0 ? 0 : 1;
-}
 
 async function check({ run }) {
   const results = await Promise.all(

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 export interface Program {
   readonly command: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
 }
 
 export interface ProgramRun {
@@ -13,16 +14,18 @@ export interface ProgramRun {
 }
 
 /** From before it is spawned until it has ended and all its output was read; what fails is an error. */
-export async function runProgram({ command: [file = '', ...args], env = plainEnvironment() }: Program): Promise<ProgramRun> {
+export async function runProgram({ command, env = plainEnvironment(), cwd = '/' }: Program): Promise<ProgramRun> {
+  const [file = '', ...args] = command;
   const startedAt = performance.now();
-  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let outputBytes = 0;
   let errors = '';
   child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
   child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString('utf8')).slice(-1000)));
-  const [code] = (await once(child, 'close')) as [number | null];
+  await once(child, 'close');
   const ms = performance.now() - startedAt;
-  if (code !== 0) throw new Error(`${[file, ...args].join(' ')} ended with ${code}: ${errors.trim()}`);
+  if (child.exitCode !== 0)
+    throw new Error(`${command.join(' ')} ended with ${child.exitCode ?? child.signalCode}: ${errors.trim()}`);
   return { ms, outputBytes };
 }
 

@@ -1,7 +1,7 @@
 /** How cost grows with the number of live sessions: a cold fork behind them, their memory, and whether all answer. */
 import { expect, openInterpreter, resultOf, type Bench } from '../bench.ts';
 import { forEachOf, mean, series, summariseAll, time, type Timing } from '../measure.ts';
-import { availableBytes, memoryOf, sessionProcesses, zygotes } from '../processes.ts';
+import { availableBytes, latestZygote, memoryOf, sessionProcesses } from '../processes.ts';
 import { showMb, showMs, showTiming, type Row } from '../report.ts';
 import type { Interpreter } from '../../src/session/interpreter.ts';
 import type { Session } from '../../src/session/session.ts';
@@ -18,9 +18,8 @@ const WEIGHED_SESSIONS = 30;
 const COLD_MEMORY_MB = 1000;
 
 export async function measureCrowd(bench: Bench): Promise<Row[]> {
-  const known = zygotes();
   await using interpreter = await openInterpreter({ maxSessions: bench.sessions + 10 });
-  const zygote = zygotes().find((pid) => !known.includes(pid)) ?? 0;
+  const zygote = latestZygote();
   const sessions: Session[] = [];
   const availableBefore = availableBytes();
   const cold = new Map<number, Timing>();
@@ -74,7 +73,7 @@ async function answer(session: Session): Promise<void> {
 
 /** Some of the sessions stand for all: to weigh a process, the kernel walks all its pages. */
 function weigh(zygote: number): number[] {
-  const all = sessionProcesses(zygote);
+  const all = [...sessionProcesses(zygote).values()];
   const step = Math.max(1, Math.floor(all.length / WEIGHED_SESSIONS));
   return all.filter((_, index) => index % step === 0).map((pids) => memoryOf(pids).pssBytes);
 }

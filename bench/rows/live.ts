@@ -23,10 +23,10 @@ type RunCell = (code: string) => Promise<number>;
 async function measureLook({ ipykernel, ipykernelProblem, isQuick }: Bench, run: RunCell): Promise<Row> {
   const durations = await interleave(isQuick ? 8 : 20, {
     ours: () => series(100, () => run('1 + 1')),
-    ...(ipykernel && { ipykernel: async () => (await ipykernel.run('1 + 1', isQuick ? 10 : 25)).durationsMs }),
+    ipykernel: ipykernel && (async () => (await ipykernel.run('1 + 1', isQuick ? 10 : 25)).durationsMs),
   });
-  const ours = summariseAll(durations.ours);
-  const peer = summarise(durations.ipykernel);
+  const ours = summariseAll(durations('ours'));
+  const peer = summarise(durations('ipykernel'));
   const isFaster = peer === undefined || peer.p50Ms / ours.p50Ms >= LOOK_RATIO;
   return {
     what: '`1 + 1` in a live session, library',
@@ -40,19 +40,23 @@ async function measureLook({ ipykernel, ipykernelProblem, isQuick }: Bench, run:
 }
 
 /** A cell that changes the state: behind it a twin is forked, at the latest before the next cell begins. */
-async function measureChange({ ipykernel, ipykernelProblem, isQuick }: Bench, run: RunCell, pauseMs: number): Promise<Row> {
+async function measureChange(
+  { ipykernel, ipykernelProblem, isQuick }: Bench,
+  run: RunCell,
+  pauseMs: number,
+): Promise<Row> {
   const code = 'x = x + 1';
   await run('x = 0');
   await ipykernel?.run('x = 0');
   const perRound = 5;
   const durations = await interleave(isQuick ? 4 : 12, {
     ours: () => series(perRound, () => run(code), pauseMs),
-    ...(ipykernel && {
-      ipykernel: () => series(perRound, async () => (await ipykernel.run(code)).durationsMs[0] ?? Number.NaN, pauseMs),
-    }),
+    ipykernel:
+      ipykernel &&
+      (() => series(perRound, async () => (await ipykernel.run(code)).durationsMs[0] ?? Number.NaN, pauseMs)),
   });
-  const ours = summariseAll(durations.ours);
-  const peer = summarise(durations.ipykernel);
+  const ours = summariseAll(durations('ours'));
+  const peer = summarise(durations('ipykernel'));
   return {
     what: `\`${code}\`, ${pauseMs === 0 ? 'one right after the other' : `${pauseMs} ms to think between`} (each is guarded by a twin)`,
     ours: showTiming(ours) ?? '',

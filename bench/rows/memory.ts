@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SCIENCE, expect, openInterpreter, resultOf, type Bench } from '../bench.ts';
 import { mean } from '../measure.ts';
 import type { Ipykernel } from '../peers/ipykernel.ts';
-import { memoryOf, sessionProcesses, zygotes, type Memory } from '../processes.ts';
+import { latestZygote, memoryOf, sessionProcesses, type Memory } from '../processes.ts';
 import { showMb, showRatios, type Row } from '../report.ts';
+import type { Interpreter } from '../../src/session/interpreter.ts';
 import type { Session } from '../../src/session/session.ts';
 
 /** Enough to share the zygote's pages as in use, and few enough to be quick. */
@@ -33,29 +34,68 @@ export async function weighIpykernel(ipykernel: Ipykernel, isQuick: boolean): Pr
   return weights;
 }
 
-export async function measureMemory(bench: Bench, peer: Weights | undefined): Promise<Row[]> {
-  const known = zygotes();
+export async function measureMemory({ isQuick, ipykernelProblem }: Bench, peer: Weights | undefined): Promise<Row[]> {
   await using interpreter = await openInterpreter({ poolSize: 0 });
-  const zygote = zygotes().find((pid) => !known.includes(pid)) ?? 0;
-  const working: Session[] = [];
-  for (let index = 0; index < SESSIONS; index += 1) {
-    if (index === SESSIONS - WORKING) await sleep(SETTLE_MS);
-    const session = await interpreter.createSession();
-    if (index < WORKING) working.push(session);
-  }
+  const zygote = latestZygote();
+  const working = await openSessions(interpreter, WORKING);
+  const enclosures = new Set(sessionProcesses(zygote).keys());
+  await openSessions(interpreter, SESSIONS - WORKING);
   await sleep(SETTLE_MS);
-  const enclosures = sessionProcesses(zygote);
-  expect(enclosures.length, SESSIONS, 'sessions with processes');
-  const rows = [row(0, weigh(enclosures), peer?.get(0))];
+  const weigh = (): Memory =>
+    weighAll([...sessionProcesses(zygote)].flatMap(([key, pids]) => (enclosures.has(key) ? [pids] : [])));
+  const toRow = (done: number): Row => describe(done, weigh(), peer?.get(done), ipykernelProblem);
+  const rows = [toRow(0)];
   const cells = await readCells();
-  const busy = await findBusy(zygote, working);
-  for (let done = 0; done < lastStage(bench.isQuick); done += 1) {
-    await Promise.all(working.map(async (session) => resultOf(await session.runCode(cells[done % cells.length] ?? ''))));
+  for (let done = 0; done < lastStage(isQuick); done += 1) {
+    await Promise.all(
+      working.map(async (session) => resultOf(await session.runCode(cells[done % cells.length] ?? ''))),
+    );
     await sleep(THINK_MS);
     if (!isStage(done + 1)) continue;
     await sleep(SETTLE_MS);
-    const now = sessionProcesses(zygote).filter((pids) => pids.some((pid) => busy.has(pid)));
-    rows.push(row(done + 1, weigh(now), peer?.get(done + 1)));
+    rows.push(toRow(done + 1));
   }
   return rows;
+}
+
+async function openSessions(interpreter: Interpreter, count: number): Promise<Session[]> {
+  const sessions: Session[] = [];
+  while (sessions.length < count) sessions.push(await interpreter.createSession());
+  return sessions;
+}
+
+/** What one session weighs, of several that did the same. */
+function weighAll(sessions: readonly (readonly number[])[]): Memory {
+  expect(sessions.length, WORKING, 'sessions that are weighed');
+  const weights = sessions.map((pids) => memoryOf(pids));
+  return {
+    pssBytes: mean(weights.map(({ pssBytes }) => pssBytes)),
+    privateBytes: mean(weights.map(({ privateBytes }) => privateBytes)),
+  };
+}
+
+function describe(done: number, ours: Memory, peer: Memory | undefined, problem: string | undefined): Row {
+  const limitMb = done === 0 ? BIRTH_MB : done === 10 ? WORK_MB : undefined;
+  const stage = done === 0 ? 'at birth' : `after ${done} ${done === 1 ? 'cell' : 'cells'} of pandas work`;
+  return {
+    what: `memory per idle session (PSS, worker + twins + pid 1), ${SESSIONS} live, ${stage}`,
+    ours: `${showMb(ours.pssBytes)} (${showMb(ours.privateBytes)} private)`,
+    ipykernel: peer ? showMb(peer.pssBytes) : problem,
+    ratio: showRatios(ours.pssBytes, { ipykernel: peer?.pssBytes }),
+    ...(limitMb !== undefined && { hold: `≤ ${limitMb} MB`, held: ours.pssBytes <= limitMb * 2 ** 20 }),
+    data: { cells: done, ours, ipykernel: peer },
+  };
+}
+
+async function readCells(): Promise<string[]> {
+  const text = await readFile(ANALYSIS, 'utf8');
+  return text.split(/^# %%.*\n/m).filter((cell) => cell !== '');
+}
+
+function isStage(done: number): boolean {
+  return done === 1 || done === 10 || done === 50;
+}
+
+function lastStage(isQuick: boolean): number {
+  return isQuick ? 10 : 50;
 }

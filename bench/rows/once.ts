@@ -22,8 +22,8 @@ export async function measureOnce({ interpreter, python, isQuick }: Bench): Prom
     ours: async () => [await once(), await once()],
     python: async () => [(await runProgram({ command: [python, '-c', CODE] })).ms],
   });
-  const ours = summariseAll(durations.ours);
-  const fresh = summarise(durations.python);
+  const ours = summariseAll(durations('ours'));
+  const fresh = summarise(durations('python'));
   return [
     {
       what: 'one-shot run with pandas in a fresh sandbox; `python -c "import pandas"`',

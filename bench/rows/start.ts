@@ -14,17 +14,17 @@ export async function measureStart(bench: Bench): Promise<Row[]> {
   const readyMs: number[] = [];
   const durations = await interleave(bench.isQuick ? 1 : 4, {
     ours: async () => [await time(startAndAnswer)],
-    ...(ipykernel && {
-      ipykernel: async () => {
+    ipykernel:
+      ipykernel &&
+      (async () => {
         const start = await ipykernel.startKernel(FIRST);
         readyMs.push(start.readyMs);
         return [start.firstMs];
-      },
-    }),
+      }),
     python: async () => [(await runProgram({ command: [python, '-c', SCIENCE] })).ms],
   });
-  const ours = summariseAll(durations.ours);
-  const peers = { ipykernel: summarise(durations.ipykernel), python: summarise(durations.python) };
+  const ours = summariseAll(durations('ours'));
+  const peers = { ipykernel: summarise(durations('ipykernel')), python: summarise(durations('python')) };
   const pool = await measurePool(bench);
   return [
     {

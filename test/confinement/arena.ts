@@ -1,5 +1,8 @@
 /** The walls under attack: an engine, the session that attempts run in, and a neighbour that must not notice. */
 import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig, type Config } from '../../src/config.ts';
 import type { Engine, EngineSession } from '../../src/engine/engine.ts';
@@ -32,9 +35,6 @@ export interface ArenaOptions {
   readonly cacheDir: string;
   readonly cgroups: boolean;
 }
-
-/** What an attempt knows about its limits. */
-export const LIMIT_FACTS: Host = { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside: '/workspace', ownDescriptors: 0 };
 
 /** A run that did not end although it had to. */
 export class Hung extends Error {
@@ -72,6 +72,11 @@ export class Arena implements AsyncDisposable {
     return this.#engine.isolation;
   }
 
+  /** What an attempt knows about the engine. */
+  get facts(): Host {
+    return { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside: '/workspace', engineSocket: engineSocket() };
+  }
+
   get attacker(): EngineSession {
     return this.#attacker;
   }
@@ -102,7 +107,7 @@ export class Arena implements AsyncDisposable {
   /** Runs an attempt; the facts that it was told come with the result. */
   async tryIn(session: EngineSession, attempt: Attempt): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
     const ids = { runId: `run-${this.#runs + 1}`, nextRunId: `run-${this.#runs + 2}` };
-    const host = await this.#world.describe({ ...LIMIT_FACTS, ...ids, neighbour: this.#neighbour });
+    const host = await this.#world.describe({ ...this.facts, ...ids, neighbour: this.#neighbour });
     const execution = await this.run(session, programOf(attempt, host), attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs);
     return { execution, host };
   }
@@ -159,6 +164,12 @@ export class Arena implements AsyncDisposable {
     if (execution.outcome.status !== 'succeeded') throw new Error(execution.error?.traceback ?? execution.outcome.status);
     this.#neighbour = { name: settle[0], port: settle[1], key: settle[2], workspace: this.#witness.workspace };
   }
+}
+
+/** The engine's socket lies in a directory that it makes for it. */
+function engineSocket(): string {
+  const found = readdirSync(tmpdir()).find((name) => name.startsWith('vivarium-'));
+  return path.join(tmpdir(), found ?? 'none', 'engine.sock');
 }
 
 function judgeNext(execution: Execution, told: ReadonlySet<string>): string {

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { VivariumError } from '../../src/errors.ts';
-import { Arena, Hung, LIMIT_FACTS, LIMITS } from './arena.ts';
+import { Arena, Hung, LIMITS } from './arena.ts';
 import { attempts, type Attempt } from './attempts.ts';
 import { tryConfined, type Confined } from './confined.ts';
 import { tryPlain } from './plain.ts';
@@ -53,9 +53,8 @@ async function runTable(world: World): Promise<void> {
 
 async function tryBoth(attempt: Attempt, arena: Arena, world: World): Promise<Row> {
   const startedAt = performance.now();
-  const facts = { ...LIMIT_FACTS, engineSocket: engineSocket() };
   const isPlain = values.plain === 'yes' && attempt.notRun === null;
-  const unconfined = isPlain ? await tryPlain(attempt, world, { python, directory, facts, outputBytes: LIMITS.outputBytes }) : null;
+  const unconfined = isPlain ? await tryPlain(attempt, world, { python, directory, facts: arena.facts, outputBytes: LIMITS.outputBytes }) : null;
   let isHopeless = false;
   const guard = async <T>(work: Promise<T>, otherwise: (problem: string) => T): Promise<T> => {
     try {
@@ -73,13 +72,6 @@ async function tryBoth(attempt: Attempt, arena: Arena, world: World): Promise<Ro
   const neighbour = await guard(arena.checkWitness(), (problem) => problem);
   if (isHopeless || next !== 'works' || state === 'lost' || DAMAGING.includes(attempt.group)) await arena.refresh(isHopeless || next !== 'works');
   return { id: attempt.id, unconfined, confined: finding, state, next, neighbour, ms: Math.round(performance.now() - startedAt) };
-}
-
-/** The engine's socket lies in the only directory that it makes in ours. */
-function engineSocket(): string {
-  const parent = process.env['TMPDIR'] ?? '/tmp';
-  const found = readdirSync(parent).find((name) => name.startsWith('vivarium-'));
-  return path.join(parent, found ?? 'none', 'engine.sock');
 }
 
 function hasAllCapabilities(): boolean {

@@ -154,7 +154,7 @@ def compare_processes():
     return call("kcmp", os.getpid(), VICTIM["pid"], 1, 0, 0) >= 0
 
 
-@attempt(needs="root")
+@attempt(needs="a readable pid 1")
 def read_memory_of_pid_1():
     """Look into pid 1: its environment, its memory map, its root."""
     for name in ("environ", "maps"):
@@ -167,7 +167,7 @@ def read_memory_of_pid_1():
     return len(os.listdir("/proc/1/root/")) > 0
 
 
-@attempt(needs="root")
+@attempt(needs="a readable pid 1")
 def join_namespaces_of_pid_1():
     """Join the namespaces of pid 1."""
     fd = os.open("/proc/1/ns/uts", os.O_RDONLY)

@@ -43,13 +43,12 @@ def read_environment_in_child():
 def search_objects():
     """Find the host's secret in any object that Python can reach."""
     for found in gc.get_objects():
-        if isinstance(found, (dict, list, tuple)):
-            values = found.values() if isinstance(found, dict) else found
+        for child in (found, *gc.get_referents(found)):  # a dict of strings is not an object of its own to the collector
+            values = child.values() if isinstance(child, dict) else child if isinstance(child, (list, tuple)) else (child,)
             for value in list(values):
-                if isinstance(value, (str, bytes)):
-                    text = value.encode("utf-8", "replace") if isinstance(value, str) else value
-                    if OF_HOST.search(text):
-                        return True
+                text = value.encode("utf-8", "replace") if isinstance(value, str) else value
+                if isinstance(text, bytes) and OF_HOST.search(text):
+                    return True
     return False
 
 
@@ -91,11 +90,12 @@ def read_host_name():
     return socket.gethostname() == HOST["hostname"]
 
 
-@attempt(unconfined="not run: a plain process inherits no channel")
+@attempt(unconfined="not run: a plain process inherits no channel", judge="fresh")
 def find_strange_descriptors():
     """Find descriptors besides the standard ones and the worker's three."""
-    return len([fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and _is_open(fd)]) > 3 + HOST["ownDescriptors"]
-
+    found = {fd: os.readlink(f"/proc/self/fd/{fd}") for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and _is_open(fd)}
+    print(found)
+    return len(found) > 3
 
 def _is_open(fd):
     try:
