@@ -17,7 +17,7 @@ import { measureRecovery } from './rows/recovery.ts';
 import { measureStart } from './rows/start.ts';
 
 const USAGE = 'Usage: npm run bench -- [--quick] [--sessions N] [--only NAME,...] [--json FILE]';
-const SESSIONS = { quick: 40, full: 1000 };
+const SESSIONS = { quick: 20, full: 1000 };
 
 process.exitCode = await main();
 

@@ -9,14 +9,17 @@ export interface Memory {
 
 /** The processes of each session by its pid namespace: its pid 1, its worker and its twins. */
 export function sessionProcesses(zygote: number): Map<string, number[]> {
-  const own = pidNamespace(process.pid);
+  const children = childrenByParent();
   const byNamespace = new Map<string, number[]>();
-  for (const pid of descendants(zygote)) {
+  const nesting = new Set([pidNamespace(process.pid)]);
+  for (const pid of descendants(zygote, children)) {
     const namespace = pidNamespace(pid);
-    if (namespace === undefined || namespace === own) continue;
+    if (namespace === undefined) continue;
     byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), pid]);
+    // Only the zygote's own namespace has others inside; sessions have none.
+    if (children.get(pid)?.some((child) => pidNamespace(child) !== namespace)) nesting.add(namespace);
   }
-  return byNamespace;
+  return new Map([...byNamespace].filter(([namespace]) => !nesting.has(namespace)));
 }
 
 /** The zygote that this process has started last. */
@@ -47,8 +50,7 @@ export function availableBytes(): number {
   return Number(kb) * 1024;
 }
 
-function descendants(root: number): number[] {
-  const children = childrenByParent();
+function descendants(root: number, children: ReadonlyMap<number, readonly number[]>): number[] {
   const found: number[] = [];
   const pending = [root];
   for (let pid = pending.pop(); pid !== undefined; pid = pending.pop()) {

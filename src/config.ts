@@ -23,9 +23,11 @@ export const Limits = z.strictObject({
 });
 export type Limits = Readonly<z.infer<typeof Limits>>;
 
+const AbsolutePath = z.string().refine((value) => path.isAbsolute(value), 'must be an absolute path');
+
 /** A file or directory of the host, shown inside the session because somebody asked for it. */
 export const Mount = z.strictObject({
-  source: z.string().refine(path.isAbsolute, 'must be an absolute path').describe('Path on the host'),
+  source: AbsolutePath.describe('Path on the host'),
   target: z
     .string()
     .refine((target) => path.isAbsolute(target) && path.normalize(target) === target, 'must be an absolute, plain path')
@@ -36,7 +38,7 @@ export type Mount = Readonly<z.infer<typeof Mount>>;
 
 /** Everything that can be set, with its default and what it means. */
 export const Config = z.strictObject({
-  dataDir: z.string().refine(path.isAbsolute, 'must be an absolute path').describe('Environments, workspaces, caches'),
+  dataDir: AbsolutePath.describe('Environments, workspaces, caches'),
   python: z.string().optional().describe('Interpreter to use instead of the one that `vivarium setup` made'),
   isolation: z.enum(LEVELS).default('namespaces').describe('Walls; anything below `namespaces` is weaker'),
   cgroups: z.boolean().default(true).describe('Use control groups where the machine has them'),

@@ -5,17 +5,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { z } from 'zod';
 
 const DRIVER = path.join(import.meta.dirname, 'driver.py');
 const KEPT_STDERR_BYTES = 4096;
 
-export interface KernelStart {
-  /** Until the kernel answers. */
-  readonly readyMs: number;
-  /** Until the first code has run. */
-  readonly firstMs: number;
-  readonly pid: number;
-}
+const KernelStart = z.object({
+  readyMs: z.number().describe('Until the kernel answers'),
+  firstMs: z.number().describe('Until the first code has run'),
+  pid: z.int(),
+});
+export type KernelStart = z.infer<typeof KernelStart>;
+
+const KernelRuns = z.object({ durationsMs: z.array(z.number()), text: z.string().nullable() });
+export type KernelRuns = z.infer<typeof KernelRuns>;
 
 /** Starts kernels and runs code in them, one at a time. */
 export class Ipykernel implements AsyncDisposable {
@@ -47,11 +50,11 @@ export class Ipykernel implements AsyncDisposable {
 
   /** A new kernel in place of the last, and its first run. */
   startKernel(code: string): Promise<KernelStart> {
-    return this.#ask<KernelStart>({ op: 'start', code });
+    return this.#ask({ op: 'start', code }, KernelStart);
   }
 
-  run(code: string, count = 1): Promise<{ durationsMs: number[]; text: string | null }> {
-    return this.#ask({ op: 'run', code, count });
+  run(code: string, count = 1): Promise<KernelRuns> {
+    return this.#ask({ op: 'run', code, count }, KernelRuns);
   }
 
   async close(): Promise<void> {
@@ -65,11 +68,11 @@ export class Ipykernel implements AsyncDisposable {
     return this.close();
   }
 
-  async #ask<T>(command: object): Promise<T> {
+  async #ask<T>(command: object, answer: z.ZodType<T>): Promise<T> {
     this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
-    const { value, done } = await this.#lines.next();
-    if (done === true) throw new Error(`the driver of ipykernel has ended: ${this.#errors.trim()}`);
-    return JSON.parse(value as string) as T;
+    const line: IteratorResult<string, unknown> = await this.#lines.next();
+    if (line.done === true) throw new Error(`the driver of ipykernel has ended: ${this.#errors.trim()}`);
+    return answer.parse(JSON.parse(line.value));
   }
 }
 

@@ -19,7 +19,7 @@ export async function measureCommandLine({ python, isQuick }: Bench): Promise<Ro
   const theirs = { command: [python, '-c', CODE] };
   await runProgram(ours);
   await runProgram(theirs);
-  const durations = await interleave(isQuick ? 4 : 15, {
+  const durations = await interleave(isQuick ? 3 : 12, {
     ours: async () => [(await runProgram(ours)).ms],
     python: async () => [(await runProgram(theirs)).ms],
   });

@@ -27,7 +27,7 @@ export async function measureCrowd(bench: Bench): Promise<Row[]> {
   for (const level of levels(bench.sessions)) {
     openMs += await time(() => openUpTo(interpreter, sessions, level));
     await sleep(SETTLE_MS);
-    cold.set(level, await measureCold(interpreter, bench.isQuick ? 6 : 20));
+    cold.set(level, await measureCold(interpreter, bench.isQuick ? 5 : 20));
   }
   const answerMs = await time(() => forEachOf(sessions, CONCURRENCY, answer));
   await sleep(SETTLE_MS);

@@ -18,7 +18,7 @@ export async function measureOnce({ interpreter, python, isQuick }: Bench): Prom
   };
   await once();
   await runProgram({ command: [python, '-c', CODE] });
-  const durations = await interleave(isQuick ? 4 : 15, {
+  const durations = await interleave(isQuick ? 3 : 12, {
     ours: async () => [await once(), await once()],
     python: async () => [(await runProgram({ command: [python, '-c', CODE] })).ms],
   });

@@ -1,5 +1,4 @@
 /** A flood of output: how fast it is read, what is kept of it, and what it costs the host. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, resultOf, type Bench } from '../bench.ts';
 import { time } from '../measure.ts';
 import { runProgram } from '../peers/program.ts';
@@ -45,17 +44,11 @@ export async function measureOutput({ interpreter, python }: Bench): Promise<Row
 async function watchMemory(work: () => Promise<void>): Promise<{ ms: number; growthBytes: number }> {
   const before = process.memoryUsage.rss();
   let peak = before;
-  using stop = new DisposableStack();
-  let isOver = false;
-  stop.defer(() => (isOver = true));
-  const watching = (async (): Promise<void> => {
-    while (!isOver) {
-      peak = Math.max(peak, process.memoryUsage.rss());
-      await sleep(SAMPLE_MS);
-    }
-  })();
-  const ms = await time(work);
-  stop.dispose();
-  await watching;
-  return { ms, growthBytes: peak - before };
+  const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), SAMPLE_MS);
+  try {
+    const ms = await time(work);
+    return { ms, growthBytes: Math.max(peak, process.memoryUsage.rss()) - before };
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -61,6 +61,6 @@ async function measurePool({ interpreter, isQuick }: Bench): Promise<Timing> {
       expect(resultOf(await session.runCode('1 + 1')), '2', 'the first result');
     });
   };
-  await series(5, claim, REFILL_MS);
-  return summariseAll(await series(isQuick ? 10 : 50, claim, REFILL_MS));
+  await series(3, claim, REFILL_MS);
+  return summariseAll(await series(isQuick ? 8 : 50, claim, REFILL_MS));
 }

@@ -16,7 +16,7 @@ import { freePort, type World } from './world.ts';
 export const LIMITS = {
   timeoutMs: 8000,
   graceMs: 150,
-  cpuMs: 1500,
+  cpuMs: 800,
   memoryMb: 64,
   processes: 24,
   openFiles: 256,
@@ -25,9 +25,12 @@ export const LIMITS = {
   outputBytes: 65_536,
   rollbackMb: 4,
 } as const;
-export const HURRIED_MS = 400;
+export const HURRIED_MS = 300;
 const PATIENCE_MS = 12_000;
 const TRIES = 3;
+/** Sessions whose environment must not be found in the memory of later ones; several, of different sizes. */
+const SECRETIVE_SESSIONS = 5;
+const TIDY = 'import os, shutil\nfor _ in os.listdir(): shutil.rmtree(_) if os.path.isdir(_) else os.unlink(_)';
 
 export interface ArenaOptions {
   readonly python: string;
@@ -126,6 +129,11 @@ export class Arena implements AsyncDisposable {
     return `${TRIES} runs after it failed: ${problem}`;
   }
 
+  /** Takes away files of an attempt that was stopped before it could. */
+  async tidy(): Promise<void> {
+    await this.run(this.#attacker, TIDY);
+  }
+
   /** Whether the neighbour still has its state and runs. */
   async checkWitness(): Promise<string> {
     const execution = await this.run(this.#witness, 'print(state)', 3000);
@@ -155,8 +163,12 @@ export class Arena implements AsyncDisposable {
   }
 
   async #settleWitness(): Promise<void> {
-    const secret = `neighbour-secret-${randomBytes(16).toString('hex')}`;
-    this.#witness = await this.openSession(true, { NEIGHBOUR_SECRET: secret });
+    for (let count = 1; count <= SECRETIVE_SESSIONS; count += 1) {
+      const names = Array.from({ length: count }, (_, index) => `KEY_${index}`);
+      const secret = `neighbour-secret-${randomBytes(16).toString('hex')}`;
+      this.#witness = await this.openSession(true, Object.fromEntries(names.map((name) => [name, secret])));
+      if (count < SECRETIVE_SESSIONS) await this.#witness.close();
+    }
     const settle = [`inner-${randomBytes(4).toString('hex')}`, await freePort(), randomBytes(3).readUIntBE(0, 3) + 1];
     const host = await this.#world.describe({ settle });
     const lines = `kept = settle(*HOST["settle"])\nstate = "${this.#witnessWord}"`;

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { VivariumError } from '../../src/errors.ts';
 import { Arena, Hung, LIMITS } from './arena.ts';
-import { attempts, type Attempt } from './attempts.ts';
+import { attempts, type Attempt, type Host } from './attempts.ts';
 import { tryConfined, type Confined } from './confined.ts';
 import { tryPlain } from './plain.ts';
-import type { Line, Row } from './verdict.ts';
+import type { Finding, Line, Row } from './verdict.ts';
 import { World } from './world.ts';
 
 const CAP_SYS_ADMIN = 21n;
@@ -31,16 +31,18 @@ const chosen = attempts.filter(({ id, group }) => values.only.length === 0 || va
 
 await mkdir(dataDir, { recursive: true });
 {
-  await using world = await World.build({ python, directory, dataDir });
-  await runTable(world);
+  await using inner = await World.build({ python, directory: path.join(directory, 'inner'), dataDir });
+  await using outer = await World.build({ python, directory: path.join(directory, 'outer'), dataDir });
+  await outer.plantBeside(path.join(directory, 'outer', 'plain'));
+  await runTable(inner, outer);
 }
 tell({ type: 'end', leftovers: readdirSync(path.join(dataDir, 'sessions')) });
 
-async function runTable(world: World): Promise<void> {
+async function runTable(inner: World, outer: World): Promise<void> {
   const cacheDir = path.join(dataDir, 'cache');
   let arena: Arena;
   try {
-    arena = await Arena.open({ python, dataDir, cacheDir, cgroups: values.cgroups === 'yes' }, world);
+    arena = await Arena.open({ python, dataDir, cacheDir, cgroups: values.cgroups === 'yes' }, inner);
   } catch (error) {
     if (!(error instanceof VivariumError && error.code === 'SANDBOX_UNAVAILABLE')) throw error;
     tell({ type: 'unavailable', problem: error.message });
@@ -48,13 +50,26 @@ async function runTable(world: World): Promise<void> {
   }
   await using _ = arena;
   tell({ type: 'ready', hasAllCapabilities: hasAllCapabilities(), isolation: arena.isolation });
-  for (const attempt of chosen) tell({ type: 'row', row: await tryBoth(attempt, arena, world) });
+  const { facts } = arena;
+  // Two rows of work side by side: most of both is waiting.
+  const plain = new Map(chosen.map(({ id }) => [id, Promise.withResolvers<Finding | null>()]));
+  const outside = (async () => {
+    for (const attempt of chosen) plain.get(attempt.id)?.resolve(await tryOutside(attempt, outer, facts));
+  })();
+  for (const attempt of chosen) {
+    const row = await tryInside(attempt, arena, inner);
+    tell({ type: 'row', row: { ...row, unconfined: (await plain.get(attempt.id)?.promise) ?? null } });
+  }
+  await outside;
 }
 
-async function tryBoth(attempt: Attempt, arena: Arena, world: World): Promise<Row> {
+async function tryOutside(attempt: Attempt, world: World, facts: Host): Promise<Finding | null> {
+  if (values.plain !== 'yes' || attempt.notRun !== null) return null;
+  return tryPlain(attempt, world, { python, directory: path.join(directory, 'outer'), facts, outputBytes: LIMITS.outputBytes });
+}
+
+async function tryInside(attempt: Attempt, arena: Arena, world: World): Promise<Omit<Row, 'unconfined'>> {
   const startedAt = performance.now();
-  const isPlain = values.plain === 'yes' && attempt.notRun === null;
-  const unconfined = isPlain ? await tryPlain(attempt, world, { python, directory, facts: arena.facts, outputBytes: LIMITS.outputBytes }) : null;
   let isHopeless = false;
   const guard = async <T>(work: Promise<T>, otherwise: (problem: string) => T): Promise<T> => {
     try {
@@ -70,8 +85,9 @@ async function tryBoth(attempt: Attempt, arena: Arena, world: World): Promise<Ro
   }));
   const next = isHopeless ? 'unknown' : await guard(arena.checkNext(arena.attacker, state), (problem) => problem);
   const neighbour = await guard(arena.checkWitness(), (problem) => problem);
+  if (!isHopeless && state !== 'preserved' && !DAMAGING.includes(attempt.group)) await arena.tidy();
   if (isHopeless || next !== 'works' || state === 'lost' || DAMAGING.includes(attempt.group)) await arena.refresh(isHopeless || next !== 'works');
-  return { id: attempt.id, unconfined, confined: finding, state, next, neighbour, ms: Math.round(performance.now() - startedAt) };
+  return { id: attempt.id, confined: finding, state, next, neighbour, ms: Math.round(performance.now() - startedAt) };
 }
 
 function hasAllCapabilities(): boolean {

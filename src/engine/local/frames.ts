@@ -94,7 +94,7 @@ export function readFrames(
 ): void {
   socket.on('data', (chunk) => {
     try {
-      for (const header of reader.push(chunk as Buffer)) on.frame(header);
+      for (const header of reader.push(chunk)) on.frame(header);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
       on.violation(error);

@@ -15,7 +15,7 @@ export class OutputPipe {
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    socket.on('data', (chunk) => this.#onData(chunk as Buffer));
+    socket.on('data', (chunk) => this.#onData(chunk));
     socket.on('close', () => this.#onClose());
     socket.resume();
   }

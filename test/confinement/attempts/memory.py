@@ -36,16 +36,17 @@ def fill_shared_zero():
 
 @attempt
 def fill_memory_file():
-    """Write to a file that lives in memory only."""
-    fd = os.memfd_create("canary")
-    for _ in range(TOO_MUCH_MIB):
-        os.write(fd, PAGES)
+    """Write to files that live in memory only, each small enough."""
+    for _ in range(TOO_MUCH_MIB // 8):
+        fd = os.memfd_create("canary")
+        for _ in range(8):
+            os.write(fd, PAGES)
     return True
 
 
 @attempt
-def fill_huge_pages():
-    """Ask for memory at a place of our choice that is never given back."""
+def fill_populated_mapping():
+    """Have the kernel fill mappings at once, before anything looks."""
     for _ in range(4):
         call("mmap", 0, TOO_MUCH_MIB * MIB // 4, 3, 0x22 | 0x8000, -1, 0)  # MAP_POPULATE
     return True

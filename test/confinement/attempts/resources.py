@@ -3,7 +3,7 @@
 import shutil
 
 TOO_MANY = 200
-OVERTIME_S = HOST["timeoutMs"] / 1000 * 3
+OVERTIME_S = HOST["timeoutMs"] / 1000 * 2.5
 
 
 @attempt

@@ -4,7 +4,6 @@ import types
 
 OF_HOST = re.compile(rb"host-secret-[0-9a-f]{32}")
 OF_NEIGHBOUR = re.compile(rb"neighbour-secret-[0-9a-f]{32}")
-TOKEN = re.compile(rb'"token": ?"[0-9a-f]{32}"')
 
 
 @attempt
@@ -64,12 +63,6 @@ def search_memory_for_neighbour():
     return _memory_holds(OF_NEIGHBOUR)
 
 
-@attempt(unconfined="not run: a plain process has no zygote whose memory it inherits", judge="fresh")
-def search_memory_for_tokens():
-    """Find one-time tokens of sessions in memory that the zygote handed down."""
-    return _memory_holds(TOKEN)
-
-
 @attempt(unconfined="not run: a plain process has no zygote whose objects it inherits")
 def search_zygote_objects():
     """Find the zygote's own objects: its table of sessions, a token, a frame of its loop."""
@@ -93,16 +86,14 @@ def read_host_name():
 @attempt(unconfined="not run: a plain process inherits no channel", judge="fresh")
 def find_strange_descriptors():
     """Find descriptors besides the standard ones and the worker's three."""
-    found = {fd: os.readlink(f"/proc/self/fd/{fd}") for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and _is_open(fd)}
-    print(found)
-    return len(found) > 3
-
-def _is_open(fd):
-    try:
-        os.fstat(fd)
-        return True
-    except OSError:
-        return False
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{name}"))
+        except OSError:
+            continue  # the listing's own
+    sockets = [path for path in found if path.startswith("socket:")]
+    return len(sockets) > 5 or any(path != "/dev/null" for path in found if path not in sockets)
 
 
 def _memory_holds(pattern):
