@@ -276,11 +276,12 @@ export class Link {
 
   /** Waits until all that lies in the control channel was read: a whole turn of the loop without news. */
   async #drainControl(): Promise<void> {
-    const control = this.#channels?.control;
     let before = -1;
-    while (control !== undefined && control.bytesRead !== before) {
-      before = control.bytesRead;
+    let read = 0;
+    while (read !== before) {
+      before = read;
       await setImmediate();
+      read = this.#channels?.control.bytesRead ?? 0;
     }
   }
 

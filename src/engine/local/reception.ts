@@ -67,7 +67,7 @@ export class Reception implements AsyncDisposable {
   }
 
   async close(): Promise<void> {
-    for (const session of [...this.#guests.keys()]) this.forget(session);
+    for (const session of this.#guests.keys()) this.forget(session);
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
     await rm(this.#directory, { recursive: true, force: true });
   }

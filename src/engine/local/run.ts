@@ -47,7 +47,10 @@ export class Run {
     this.#link = link;
     this.#request = request;
     this.#queue = new EventQueue((isFull) => {
-      for (const pipe of [link.stdout, link.stderr]) isFull ? pipe.pause() : pipe.resume();
+      for (const pipe of [link.stdout, link.stderr]) {
+        if (isFull) pipe.pause();
+        else pipe.resume();
+      }
     });
     this.finished = this.#conduct();
   }

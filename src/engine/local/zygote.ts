@@ -170,7 +170,7 @@ export class Zygote implements AsyncDisposable {
     );
     for (const answer of this.#requests.values()) answer('the zygote is gone');
     this.#requests.clear();
-    for (const [session, listener] of [...this.#listeners]) listener({ event: 'gone', session, cause: 'zygote' });
+    for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause: 'zygote' });
     this.#listeners.clear();
   }
 
