@@ -49,6 +49,8 @@ export interface EngineSession extends AsyncDisposable {
 export interface RunRequest {
   readonly id: string;
   readonly code: string;
+  /** What tracebacks call it; `<cell N>` by itself. */
+  readonly filename?: string;
   readonly echo: Echo;
   readonly timeoutMs: number;
   /** False for code that makes a session what it is: `rollback` does not undo it. */

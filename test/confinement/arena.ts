@@ -101,6 +101,18 @@ export class Arena implements AsyncDisposable {
     );
   }
 
+  /** Opens sessions whose environment holds secrets, in different amounts, and closes them. */
+  async passSecrets(): Promise<void> {
+    for (let count = 1; count <= SECRETIVE_SESSIONS; count += 1) {
+      const entries = Array.from({ length: count }, (_, index) => [
+        `KEY_${index}`,
+        `neighbour-secret-${randomBytes(16).toString('hex')}${'-'.repeat(37 * index)}`,
+      ]);
+      const session = await this.openSession(true, Object.fromEntries(entries) as Record<string, string>);
+      await session.close();
+    }
+  }
+
   async run(session: EngineSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
     this.#runs += 1;
     const events = session.stream({ id: `run-${this.#runs}`, code, echo: 'none', timeoutMs });
@@ -163,12 +175,7 @@ export class Arena implements AsyncDisposable {
   }
 
   async #settleWitness(): Promise<void> {
-    for (let count = 1; count <= SECRETIVE_SESSIONS; count += 1) {
-      const names = Array.from({ length: count }, (_, index) => `KEY_${index}`);
-      const secret = `neighbour-secret-${randomBytes(16).toString('hex')}`;
-      this.#witness = await this.openSession(true, Object.fromEntries(names.map((name) => [name, secret])));
-      if (count < SECRETIVE_SESSIONS) await this.#witness.close();
-    }
+    this.#witness = await this.openSession(true);
     const settle = [`inner-${randomBytes(4).toString('hex')}`, await freePort(), randomBytes(3).readUIntBE(0, 3) + 1];
     const host = await this.#world.describe({ settle });
     const lines = `kept = settle(*HOST["settle"])\nstate = "${this.#witnessWord}"`;

@@ -35,7 +35,15 @@ export const attempts: readonly Attempt[] = globSync('*.py', { cwd: ATTEMPTS }).
 /** The program of an attempt; the same text inside and outside of the walls. */
 export function programOf(attempt: Attempt, host: Host): string {
   const text = readFileSync(path.join(ATTEMPTS, `${attempt.group}.py`), 'utf8');
+  if (/^BARE = True$/m.test(text)) return bareProgram(attempt, text);
   return `${introduce(host)}${text}\n\nreport(${attempt.name})\n`;
+}
+
+/** Only the function: a program that touches as little memory as it can. */
+function bareProgram({ name }: Attempt, text: string): string {
+  const start = text.indexOf(`def ${name}():`);
+  const end = text.indexOf('\n\n\n', start);
+  return `${text.slice(start, end < 0 ? undefined : end)}\nprint("ESCAPED" if ${name}() else "CONTAINED")\n`;
 }
 
 /** A program of the props folder: its text, then `lines`. */

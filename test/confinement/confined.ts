@@ -7,7 +7,8 @@ import type { Attempt } from './attempts.ts';
 import { broken, contained, escaped, wordOf, type Finding } from './verdict.ts';
 import { countMarked, type World } from './world.ts';
 
-const TOO_MUCH_MEMORY = 150 << 20;
+const TOO_MUCH_MEMORY = 80 << 20;
+const TOO_MANY_RESULTS = 10_000;
 const LIVE_THREAD = 'import threading, time\nthreading.Thread(target=time.sleep, args=(20,), daemon=True).start()';
 
 export interface Confined {
@@ -56,7 +57,7 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
     case 'output':
       return { finding: judgeOutput(execution, grown), state };
     case 'memory':
-      return { finding: grown > TOO_MUCH_MEMORY ? escaped(`the host grew by ${grown >> 20} MB`) : contained(execution.outcome.status), state };
+      return { finding: judgeMemory(execution, grown), state };
     case 'prototype':
       return { finding: String({}) === '[object Object]' ? contained(execution.outcome.status) : escaped('prototype changed'), state };
     case 'crash':
@@ -82,7 +83,14 @@ function judgeOutput({ logs, truncated, outcome }: Execution, grown: number): Fi
   return truncated?.stdout === undefined ? broken(`nothing was cut: ${outcome.status}`) : contained();
 }
 
+function judgeMemory({ outcome, results }: Execution, grown: number): Finding {
+  if (grown > TOO_MUCH_MEMORY) return escaped(`the host grew by ${grown >> 20} MB`);
+  if (results.length > TOO_MANY_RESULTS) return escaped(`${results.length} results were kept`);
+  return contained(outcome.status);
+}
+
 async function tryInOwnSession(attempt: Attempt, arena: Arena, world: World): Promise<Finding> {
+  if (attempt.judge === 'fresh') await arena.passSecrets();
   const session = await arena.openSession(attempt.judge === 'fresh');
   try {
     if (attempt.judge === 'unprotected') await arena.run(session, LIVE_THREAD);

@@ -23,18 +23,18 @@ export async function run(file: string | undefined, flags: RunFlags, context: Co
   const events = session.stream({
     id: randomUUID(),
     code: program.code,
+    filename: program.name,
     echo: flags.echo,
     timeoutMs: config.limits.timeoutMs,
     signal: lifetime.signal,
   });
   if (flags.json) {
-    const { error, ...execution } = await foldExecution(events, config.limits.outputBytes);
-    const named = error && { error: { ...error, traceback: nameProgram(error.traceback, program.name) } };
-    await stdout.line(JSON.stringify({ ...execution, ...named }, undefined, 2));
+    const execution = await foldExecution(events, config.limits.outputBytes);
+    await stdout.line(JSON.stringify(execution, undefined, 2));
     return exitCodeOf(execution.outcome);
   }
   const { outcome, error } = await show(events, context);
-  await explain(outcome, error && { ...error, traceback: nameProgram(error.traceback, program.name) }, context);
+  await explain(outcome, error, context);
   return exitCodeOf(outcome);
 }
 
@@ -57,11 +57,6 @@ async function readProgram(file: string | undefined, { code }: RunFlags, { stdin
     const why = error instanceof Error ? error.message : String(error);
     throw new VivariumError('USAGE', `${file} cannot be read: ${why}. Check the path.`, { cause: error });
   }
-}
-
-/** In the session the program has no file: the engine names it as a cell. */
-function nameProgram(traceback: string, name: string): string {
-  return traceback.replaceAll(/^( *File )"<cell [^"\n]*>"/gm, (_, start: string) => `${start}"${name}"`);
 }
 
 async function explain(outcome: Outcome, error: PythonError | undefined, context: Context): Promise<void> {

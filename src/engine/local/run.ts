@@ -33,7 +33,7 @@ export interface RunFacts {
 export class Run {
   readonly finished: Promise<RunFacts>;
   readonly #link: Link;
-  readonly #request: RunRequest;
+  readonly #request: RunRequest & { readonly filename: string };
   readonly #queue: EventQueue<Event>;
   readonly #done = Promise.withResolvers<DoneFrame>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -43,7 +43,7 @@ export class Run {
   #isWatched = false;
   #isEnding = false;
 
-  constructor(link: Link, request: RunRequest) {
+  constructor(link: Link, request: RunRequest & { readonly filename: string }) {
     this.#link = link;
     this.#request = request;
     this.#queue = new EventQueue((isFull) => {
@@ -81,8 +81,8 @@ export class Run {
   async #conduct(): Promise<RunFacts> {
     const mark = this.#link.nextMark();
     this.#begin(mark);
-    const { id, code, echo } = this.#request;
-    this.#link.send({ type: 'run', id, code, echo, filename: `<cell ${id}>`, mark: mark.toString('hex') });
+    const { id, code, echo, filename } = this.#request;
+    this.#link.send({ type: 'run', id, code, echo, filename, mark: mark.toString('hex') });
     try {
       const ending = await Promise.race([this.#done.promise, this.#link.exited]);
       this.#isEnding = true;

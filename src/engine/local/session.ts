@@ -35,6 +35,7 @@ export class LocalSession implements EngineSession {
   #opening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
   #inspections = 0;
+  #cells = 0;
   #isFresh = false;
 
   constructor(id: string, host: SessionHost, link: Link) {
@@ -63,7 +64,8 @@ export class LocalSession implements EngineSession {
   async *stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
     const link = await this.#liveLink();
     const strays = { stdout: link.stdout.takeStrayBytes(), stderr: link.stderr.takeStrayBytes() };
-    const run = new Run(link, request);
+    this.#cells += 1;
+    const run = new Run(link, { filename: `<cell ${this.#cells}>`, ...request });
     this.#run = run;
     try {
       yield* run.events();

@@ -188,7 +188,7 @@ def outlive_session():
     leave_behind()
 
 
-@attempt(judge="leftover")
+@attempt(judge="leftover", hurried=True)
 def outlive_timeout():
     """Leave a daemon behind and spin until the run times out."""
     leave_behind()

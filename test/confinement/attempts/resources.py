@@ -36,7 +36,7 @@ def leave_zombies():
             os.waitpid(pid, 0)
 
 
-@attempt(unconfined="not run: nothing would stop it")
+@attempt(unconfined="not run: nothing would stop it", hurried=True)
 def fork_bomb():
     """Fork without end, in every child too, ignoring what can be ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -224,9 +224,9 @@ def flood_with_lines():
 @attempt(unconfined="not run: there is no session to clean up", judge="removed")
 def dig_deep():
     """Nest directories deeper than a path can say; closing the session must remove them."""
-    for _ in range(1500):
-        os.mkdir("deep")
-        os.chdir("deep")
+    for _ in range(60):
+        os.mkdir("deep" * 25)
+        os.chdir("deep" * 25)
     os.chdir(HOST["workspaceInside"])
     return False
 

@@ -3,7 +3,6 @@
 import types
 
 OF_HOST = re.compile(rb"host-secret-[0-9a-f]{32}")
-OF_NEIGHBOUR = re.compile(rb"neighbour-secret-[0-9a-f]{32}")
 
 
 @attempt
@@ -55,12 +54,6 @@ def search_objects():
 def search_memory():
     """Find the host's secret anywhere in memory, freed memory included."""
     return _memory_holds(OF_HOST)
-
-
-@attempt(unconfined="not run: a plain process has no zygote whose memory it inherits", judge="fresh")
-def search_memory_for_neighbour():
-    """Find the environment of a session that was opened earlier, in memory that the zygote handed down."""
-    return _memory_holds(OF_NEIGHBOUR)
 
 
 @attempt(unconfined="not run: a plain process has no zygote whose objects it inherits")
