@@ -59,6 +59,8 @@ export class Link {
   /** Hears frames while a run is on; what comes at other times breaks the rules. */
   onFrame: ((frame: WorkerFrame) => void) | null = null;
   onOverstepped: ((cause: string) => void) | null = null;
+  /** Hears of the worker's end while a run is on. A race against `exited` would leave something behind in it each time. */
+  onExit: ((exit: Exit) => void) | null = null;
   readonly #host: LinkHost;
   readonly #reader = new FrameReader();
   readonly #gone = Promise.withResolvers<void>();
@@ -354,6 +356,7 @@ export class Link {
     if (this.#hasExited && !exit.isGone) return;
     this.#hasExited = true;
     this.#exit.resolve(exit);
+    this.onExit?.(exit);
   }
 }
 

@@ -11,7 +11,7 @@ export class OutputPipe {
   #marked = Promise.withResolvers<void>();
   #runBytes = 0;
   #strayBytes = 0;
-  readonly #ended = Promise.withResolvers<void>();
+  #hasEnded = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -27,19 +27,19 @@ export class OutputPipe {
     this.#runBytes = 0;
     this.#held = Buffer.alloc(0);
     this.#decoder = new StringDecoder('utf8');
-    this.#marked = Promise.withResolvers<void>();
+    this.#await();
   }
 
   /** The worker is lost and so is its mark, if it owed one: the process that takes over will write `mark` instead. */
   remark(mark: Buffer): void {
     this.#release();
     this.#mark = mark;
-    this.#marked = Promise.withResolvers<void>();
+    this.#await();
   }
 
   /** Resolves when the mark was seen, or can come no more. */
   get complete(): Promise<void> {
-    return Promise.race([this.#marked.promise, this.#ended.promise]);
+    return this.#marked.promise;
   }
 
   /** Stops delivering; the bytes that the run printed. */
@@ -74,6 +74,11 @@ export class OutputPipe {
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  #await(): void {
+    this.#marked = Promise.withResolvers<void>();
+    if (this.#hasEnded) this.#marked.resolve();
   }
 
   #onData(chunk: Buffer): void {
@@ -115,7 +120,8 @@ export class OutputPipe {
 
   #onClose(): void {
     this.#release();
-    this.#ended.resolve();
+    this.#hasEnded = true;
+    this.#marked.resolve();
   }
 }
 

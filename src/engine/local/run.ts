@@ -35,7 +35,7 @@ export class Run {
   readonly #link: Link;
   readonly #request: RunRequest & { readonly filename: string };
   readonly #queue: EventQueue<Event>;
-  readonly #done = Promise.withResolvers<DoneFrame>();
+  readonly #ending = Promise.withResolvers<DoneFrame | Exit>();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #startedAt = performance.now();
   #stopCause: StopCause | null = null;
@@ -84,7 +84,7 @@ export class Run {
     const { id, code, echo, filename } = this.#request;
     this.#link.send({ type: 'run', id, code, echo, filename, mark: mark.toString('hex') });
     try {
-      const ending = await Promise.race([this.#done.promise, this.#link.exited]);
+      const ending = await this.#ending.promise;
       this.#isEnding = true;
       const facts = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
       const durationMs = performance.now() - this.#startedAt;
@@ -99,6 +99,8 @@ export class Run {
     const { limits } = this.#link.options;
     this.#link.onFrame = (frame) => this.#onFrame(frame);
     this.#link.onOverstepped = (cause) => this.stop(cause as StopCause);
+    this.#link.onExit = (exit) => this.#ending.resolve(exit);
+    if (!this.#link.isAlive) this.#ending.resolve(this.#link.exited);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#link[stream].begin(mark, (text) => this.#queue.push({ type: 'output', stream, text }, text.length));
     }
@@ -119,6 +121,7 @@ export class Run {
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
     this.#link.onFrame = null;
     this.#link.onOverstepped = null;
+    this.#link.onExit = null;
   }
 
   readonly #onAbort = (): void => this.stop('cancelled');
@@ -128,13 +131,13 @@ export class Run {
       this.#queue.push({ type: 'result', data: { ...frame.data } }, JSON.stringify(frame.data).length);
     } else if (frame.type === 'done' && frame.id === this.#request.id && !this.#isEnding) {
       this.#isEnding = true;
-      this.#done.resolve(frame);
+      this.#ending.resolve(frame);
     } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
   }
 
   async #interrupt(): Promise<void> {
     const problem = await this.#link.interrupt();
-    const ending = Promise.race([this.#done.promise, this.#link.exited]).then(() => true);
+    const ending = this.#ending.promise.then(() => true);
     const heeded = problem === null && (await Promise.race([ending, sleep(this.#link.options.limits.graceMs, false)]));
     if (!heeded) await this.#link.endWorker();
   }
