@@ -13,6 +13,7 @@ export interface Bench {
   readonly python: string;
   /** Undefined where it could not be installed. */
   readonly ipykernel: Ipykernel | undefined;
+  /** What to say instead of its numbers. */
   readonly ipykernelProblem: string | undefined;
   /** One interpreter with default settings, warm, for the rows that need nothing special. */
   readonly interpreter: Interpreter;

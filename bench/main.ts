@@ -32,7 +32,7 @@ async function main(): Promise<number> {
   if ('problem' in peers) say(`ipykernel is not compared: ${peers.problem}`);
   const ipykernel =
     'python' in peers ? stack.use(await Ipykernel.start(peers.python, environment.cacheDir)) : undefined;
-  say('ipykernel: memory');
+  if (ipykernel) say('ipykernel: memory');
   const weights = await (ipykernel && weighIpykernel(ipykernel, options.isQuick));
   const interpreter = stack.use(await openInterpreter());
   const bench: Bench = {
@@ -40,7 +40,7 @@ async function main(): Promise<number> {
     environment,
     python: environment.python,
     ipykernel,
-    ipykernelProblem: 'problem' in peers ? peers.problem : undefined,
+    ipykernelProblem: 'problem' in peers ? 'not installed' : undefined,
     interpreter,
   };
   const { rows, failures } = await measureAll(options.only, {
@@ -54,7 +54,7 @@ async function main(): Promise<number> {
     crowd: () => measureCrowd(bench),
   });
   console.log(toMarkdown(machine, rows));
-  const report = { machine, isQuick: options.isQuick, rows, failures };
+  const report = { machine, isQuick: options.isQuick, peers, rows, failures };
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
   return failures.length === 0 ? 0 : 1;
 }

@@ -12,6 +12,7 @@ from guard import stand_guard
 from join import Admission, join
 
 EXIT_NOT_JOINED = 113
+ZYGOTE_CONTROL = 3  # not for its children
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,9 @@ def _guard_a_birth(lifeline: socket.socket, admission: Admission, go: int, statu
 
 def _be_born(admission: Admission, go: int, status: int) -> Born:
     """In the child: close the walls or die saying why."""
+    os.dup2(status, ZYGOTE_CONTROL, inheritable=False)  # a low number, out of the way of those that the worker's own get
+    os.close(status)
+    status = ZYGOTE_CONTROL
     try:
         control = join(admission, go, status)
         os.close(status)

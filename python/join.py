@@ -86,7 +86,8 @@ def _take_channels(admission: Admission, keep: list[int]) -> int:
 def _move_high(fd: int, open_files: int) -> int:
     """Out of the way of programs that close every low descriptor when they become daemons."""
     high = open_files - PRIVATE_FDS
-    os.dup2(fd, high, inheritable=False)
+    if fd != high:  # many sessions: the zygote's own numbers have come that far
+        os.dup2(fd, high, inheritable=False)
     return high
 
 

@@ -49,7 +49,7 @@ async function install(directory: string, base: string): Promise<string | undefi
       ];
   for (const command of commands) {
     const { succeeded, errors, output } = await run(command, { env, cwd: directory, timeoutMs: INSTALL_TIMEOUT_MS });
-    if (!succeeded) return `not installed: ${lastLine(errors) ?? lastLine(output) ?? 'no reason was given'}`;
+    if (!succeeded) return lastLine(errors) ?? lastLine(output) ?? 'no reason was given';
   }
   return undefined;
 }

@@ -13,8 +13,7 @@ const HOLD_RATIO = 3;
 const HOLD_EXTRA_MS = 150;
 
 export async function measureCommandLine({ python, isQuick }: Bench): Promise<Row[]> {
-  if (isStale())
-    await runProgram({ command: [process.execPath, 'tools/bootstrap.mjs', 'build'], env: process.env, cwd: ROOT });
+  if (isStale()) await runProgram({ command: [process.execPath, 'tools/bundle.ts'], env: process.env, cwd: ROOT });
   const ours = { command: [process.execPath, BUILT, 'run', '-c', CODE], env: process.env };
   const theirs = { command: [python, '-c', CODE] };
   await runProgram(ours);

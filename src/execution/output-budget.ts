@@ -1,11 +1,13 @@
 import type { Truncation } from './execution.ts';
 
+const PIECE_BYTES = 1 << 16;
+
 /** Keeps the head and the tail of a text within a budget of bytes, and counts the rest. */
 export class OutputBudget {
   readonly #half: number;
   #head: string[] = [];
   #headBytes = 0;
-  #tail: string[] = [];
+  readonly #tail: { text: string; bytes: number }[] = [];
   #tailBytes = 0;
   #totalBytes = 0;
 
@@ -29,7 +31,7 @@ export class OutputBudget {
   }
 
   text(): string {
-    const tail = lastBytes(this.#tail.join(''), this.#half);
+    const tail = this.#keptTail();
     const omitted = this.#omittedBytes(tail);
     const notice = omitted > 0 ? `\n… ${omitted} bytes of output omitted …\n` : '';
     return this.#head.join('') + notice + tail;
@@ -37,7 +39,7 @@ export class OutputBudget {
 
   /** `{ [name]: numbers }` when something was cut, else nothing. */
   truncation(name: 'stdout' | 'stderr'): { [key in 'stdout' | 'stderr']?: Truncation } {
-    const omitted = this.#omittedBytes(lastBytes(this.#tail.join(''), this.#half));
+    const omitted = this.#omittedBytes(this.#keptTail());
     if (omitted === 0) return {};
     return { [name]: { totalBytes: this.#totalBytes, keptBytes: this.#totalBytes - omitted } };
   }
@@ -47,13 +49,22 @@ export class OutputBudget {
     return this.#totalBytes - head - Buffer.byteLength(tail);
   }
 
+  #keptTail(): string {
+    return lastBytes(this.#tail.map(({ text }) => text).join(''), this.#half);
+  }
+
+  /** Whole pieces are dropped from the front: joining and cutting all the time would cost more than printing did. */
   #addToTail(text: string): void {
-    const kept = text.length > this.#half ? text.slice(-this.#half) : text; // a character has at least one byte
-    this.#tail.push(kept);
-    this.#tailBytes += Buffer.byteLength(kept);
-    if (this.#tailBytes > 4 * this.#half) {
-      this.#tail = [lastBytes(this.#tail.join(''), this.#half)];
-      this.#tailBytes = Buffer.byteLength(this.#tail[0] ?? '');
+    const bytes = Buffer.byteLength(text);
+    const last = this.#tail.at(-1);
+    if (last !== undefined && last.bytes + bytes <= PIECE_BYTES) {
+      last.text += text;
+      last.bytes += bytes;
+    } else this.#tail.push({ text, bytes });
+    this.#tailBytes += bytes;
+    for (let first = this.#tail[0]; first && this.#tailBytes - first.bytes >= this.#half; first = this.#tail[0]) {
+      this.#tailBytes -= first.bytes;
+      this.#tail.shift();
     }
   }
 }

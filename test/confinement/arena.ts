@@ -8,6 +8,7 @@ import { parseConfig, type Config } from '../../src/config.ts';
 import type { Engine, EngineSession } from '../../src/engine/engine.ts';
 import { startLocalEngine } from '../../src/engine/local/engine.ts';
 import type { Execution } from '../../src/execution/execution.ts';
+import type { Isolation } from '../../src/execution/isolation.ts';
 import { foldExecution } from '../../src/execution/fold.ts';
 import { programOf, programWith, type Attempt, type Host } from './attempts.ts';
 import { freePort, type World } from './world.ts';
@@ -28,6 +29,7 @@ export const LIMITS = {
 export const HURRIED_MS = 300;
 const PATIENCE_MS = 12_000;
 const TRIES = 3;
+const BREATH_MS = 100;
 /** Sessions whose environment must not be found in the memory of later ones; several, of different sizes. */
 const SECRETIVE_SESSIONS = 5;
 const TIDY = 'import os, shutil\nfor _ in os.listdir(): shutil.rmtree(_) if os.path.isdir(_) else os.unlink(_)';
@@ -71,7 +73,7 @@ export class Arena implements AsyncDisposable {
     return arena;
   }
 
-  get isolation(): object {
+  get isolation(): Isolation {
     return this.#engine.isolation;
   }
 
@@ -120,10 +122,17 @@ export class Arena implements AsyncDisposable {
   }
 
   /** Runs an attempt; the facts that it was told come with the result. */
-  async tryIn(session: EngineSession, attempt: Attempt): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
+  async tryIn(
+    session: EngineSession,
+    attempt: Attempt,
+  ): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
     const ids = { runId: `run-${this.#runs + 1}`, nextRunId: `run-${this.#runs + 2}` };
     const host = await this.#world.describe({ ...this.facts, ...ids, neighbour: this.#neighbour });
-    const execution = await this.run(session, programOf(attempt, host), attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs);
+    const execution = await this.run(
+      session,
+      programOf(attempt, host),
+      attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs,
+    );
     return { execution, host };
   }
 
@@ -132,11 +141,11 @@ export class Arena implements AsyncDisposable {
     const told = new Set([said]);
     let problem = '';
     for (let tries = 0; tries < TRIES; tries += 1) {
+      if (tries > 0) await sleep(BREATH_MS); // a leftover of the attempt may still be at work
       const execution = await this.run(session, "print(6 * 7, 'marker' in globals())", 1000);
       told.add(execution.state.status);
       if (execution.outcome.status === 'succeeded') return judgeNext(execution, told);
       problem = `${execution.outcome.status}, state ${execution.state.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`;
-      if (execution.state.status === 'preserved' && execution.outcome.status === 'raised') return `the next run raised: ${execution.error?.traceback ?? ''}`;
     }
     return `${TRIES} runs after it failed: ${problem}`;
   }
@@ -150,7 +159,9 @@ export class Arena implements AsyncDisposable {
   async checkWitness(): Promise<string> {
     const execution = await this.run(this.#witness, 'print(state)', 3000);
     const isIntact = execution.logs.stdout === `${this.#witnessWord}\n` && execution.state.generation === 1;
-    return isIntact ? 'intact' : `${execution.outcome.status}, ${execution.state.status}: ${execution.state.reason ?? execution.error?.value ?? ''}`;
+    return isIntact
+      ? 'intact'
+      : `${execution.outcome.status}, ${execution.state.status}: ${execution.state.reason ?? execution.error?.value ?? ''}`;
   }
 
   /** After an attempt that damages the interpreter on purpose: a fresh one, so that the next attempt means something. */
@@ -180,7 +191,8 @@ export class Arena implements AsyncDisposable {
     const host = await this.#world.describe({ settle });
     const lines = `kept = settle(*HOST["settle"])\nstate = "${this.#witnessWord}"`;
     const execution = await this.run(this.#witness, programWith(['neighbour'], host, lines));
-    if (execution.outcome.status !== 'succeeded') throw new Error(execution.error?.traceback ?? execution.outcome.status);
+    if (execution.outcome.status !== 'succeeded')
+      throw new Error(execution.error?.traceback ?? execution.outcome.status);
     this.#neighbour = { name: settle[0], port: settle[1], key: settle[2], workspace: this.#witness.workspace };
   }
 }
@@ -195,7 +207,8 @@ function judgeNext(execution: Execution, told: ReadonlySet<string>): string {
   const [answer, hasMarker] = execution.logs.stdout.trim().split(' ');
   if (answer !== '42') return `the next run printed ${JSON.stringify(execution.logs.stdout.slice(0, 200))}`;
   const isKept = hasMarker === 'True';
-  if (isKept === told.has('lost')) return `its state was said to be ${[...told].join(', ')}, but variables were ${isKept ? 'kept' : 'gone'}`;
+  if (isKept === told.has('lost'))
+    return `its state was said to be ${[...told].join(', ')}, but variables were ${isKept ? 'kept' : 'gone'}`;
   return 'works';
 }
 

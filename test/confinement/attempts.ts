@@ -23,6 +23,8 @@ export interface Attempt {
   readonly needs: string | null;
   /** Why it is not tried without walls, if so. */
   readonly notRun: string | null;
+  /** The only thing that can hold it; where that is missing, it is known to get out. */
+  readonly guard: string | null;
   /** Its run has only a short time. */
   readonly isHurried: boolean;
 }
@@ -30,7 +32,7 @@ export interface Attempt {
 /** What a program knows of the machine; everything that an attacker might have found out. */
 export type Host = Readonly<Record<string, unknown>>;
 
-export const attempts: readonly Attempt[] = globSync('*.py', { cwd: ATTEMPTS }).sort().flatMap(readGroup);
+export const attempts: readonly Attempt[] = globSync('*.py', { cwd: ATTEMPTS }).toSorted().flatMap(readGroup);
 
 /** The program of an attempt; the same text inside and outside of the walls. */
 export function programOf(attempt: Attempt, host: Host): string {
@@ -73,6 +75,7 @@ function readGroup(file: string): Attempt[] {
     judge: parseJudge(note(notes, 'judge') ?? 'word'),
     needs: note(notes, 'needs'),
     notRun: note(notes, 'unconfined') ?? notRun,
+    guard: note(notes, 'guard'),
     isHurried: notes.includes('hurried=True'),
   }));
 }

@@ -51,17 +51,33 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
     case 'canary':
       return { finding: (await world.isIntact()) ? contained() : escaped('planted files were changed'), state };
     case 'listener':
-      return { finding: (await world.canConnect(host.freePort)) ? escaped('the host could connect') : contained(), state };
+      return {
+        finding: (await world.canConnect(host.freePort)) ? escaped('the host could connect') : contained(),
+        state,
+      };
     case 'leftover':
-      return { finding: (await countMarked(host.mark, (count) => count === 0)) > 0 ? escaped('a process is left') : contained(execution.outcome.status), state };
+      return {
+        finding:
+          (await countMarked(host.mark, (count) => count === 0)) > 0
+            ? escaped('a process is left')
+            : contained(execution.outcome.status),
+        state,
+      };
     case 'output':
       return { finding: judgeOutput(execution, grown), state };
     case 'memory':
       return { finding: judgeMemory(execution, grown), state };
     case 'prototype':
-      return { finding: String({}) === '[object Object]' ? contained(execution.outcome.status) : escaped('prototype changed'), state };
+      return {
+        finding: isPrototypeClean() ? contained(execution.outcome.status) : escaped('prototype changed'),
+        state,
+      };
     case 'crash':
-      return { finding: execution.outcome.status === 'crashed' ? contained() : escaped(`reported as ${execution.outcome.status}`), state };
+      return {
+        finding:
+          execution.outcome.status === 'crashed' ? contained() : escaped(`reported as ${execution.outcome.status}`),
+        state,
+      };
     case 'survival':
       return { finding: contained(execution.outcome.status), state };
     default:
@@ -96,8 +112,10 @@ async function tryInOwnSession(attempt: Attempt, arena: Arena, world: World): Pr
     if (attempt.judge === 'unprotected') await arena.run(session, LIVE_THREAD);
     const { execution, host } = await arena.tryIn(session, attempt);
     if (attempt.judge === 'fresh') return wordOf(execution.logs.stdout) ?? judgeSilence(execution);
-    if (attempt.judge === 'unprotected') return await judgeUnprotected(attempt, execution, () => arena.run(session, 'print(42)', HURRIED_MS));
-    if (attempt.judge === 'close' && (await countMarked(host.mark, (count) => count > 0)) === 0) return broken('it left nothing');
+    if (attempt.judge === 'unprotected')
+      return await judgeUnprotected(attempt, execution, () => arena.run(session, 'print(42)', HURRIED_MS));
+    if (attempt.judge === 'close' && (await countMarked(host.mark, (count) => count > 0)) === 0)
+      return broken('it left nothing');
     await session.close();
     if (attempt.judge === 'close') {
       return (await countMarked(host.mark, (count) => count === 0)) === 0 ? contained() : escaped('a process is left');
@@ -109,10 +127,15 @@ async function tryInOwnSession(attempt: Attempt, arena: Arena, world: World): Pr
   }
 }
 
-async function judgeUnprotected(attempt: Attempt, execution: Execution, next: () => Promise<Execution>): Promise<Finding> {
+async function judgeUnprotected(
+  attempt: Attempt,
+  execution: Execution,
+  next: () => Promise<Execution>,
+): Promise<Finding> {
   const limitMs = (attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs) + LIMITS.graceMs + 2000;
   if (execution.durationMs > limitMs) return escaped(`it ran for ${Math.round(execution.durationMs)} ms`);
-  for (let tries = 0; tries < 3; tries += 1) if ((await next()).logs.stdout === '42\n') return contained(execution.outcome.status);
+  for (let tries = 0; tries < 3; tries += 1)
+    if ((await next()).logs.stdout === '42\n') return contained(execution.outcome.status);
   return escaped('the session does not work any more');
 }
 
@@ -129,8 +152,20 @@ async function compareRandomness(attempt: Attempt, arena: Arena): Promise<Findin
       await session.close();
     }
   }
-  const repeated = Object.keys(drawn[0] ?? {}).filter((name) => new Set(drawn.map((values) => values[name])).size < drawn.length);
-  return repeated.length === 0 ? contained(Object.keys(drawn[0] ?? {}).join(', ')) : escaped(`repeated: ${repeated.join(', ')}`);
+  const repeated = Object.keys(drawn[0] ?? {}).filter(
+    (name) => new Set(drawn.map((values) => values[name])).size < drawn.length,
+  );
+  return repeated.length === 0
+    ? contained(Object.keys(drawn[0] ?? {}).join(', '))
+    : escaped(`repeated: ${repeated.join(', ')}`);
+}
+
+/** Whether the objects of JavaScript are what they were. */
+function isPrototypeClean(): boolean {
+  const plain: Record<string, unknown> = {};
+  return (
+    typeof plain['toString'] === 'function' && plain['constructor'] === Object && plain['text/plain'] === undefined
+  );
 }
 
 /** How much this process grows until stopped. */

@@ -22,7 +22,12 @@ export async function tryPlain(attempt: Attempt, world: World, options: PlainOpt
   const host = await world.describe({ ...options.facts, workspaceInside: directory });
   const file = path.join(options.directory, 'attempt.py');
   await writeFile(file, programOf(attempt, host));
-  const { output, problems } = await run(options.python, file, directory, attempt.judge === 'leftover' ? 500 : PATIENCE_MS);
+  const { output, problems } = await run(
+    options.python,
+    file,
+    directory,
+    attempt.judge === 'leftover' ? 500 : PATIENCE_MS,
+  );
   try {
     return await judge(attempt, { world, host, output, problems, outputBytes: options.outputBytes });
   } finally {
@@ -63,8 +68,18 @@ async function judge(attempt: Attempt, { world, host, output, problems, outputBy
   }
 }
 
-async function run(python: string, file: string, cwd: string, timeoutMs: number): Promise<{ output: string; problems: string }> {
-  const child = spawn(python, ['-I', '-B', file], { cwd, env: process.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+async function run(
+  python: string,
+  file: string,
+  cwd: string,
+  timeoutMs: number,
+): Promise<{ output: string; problems: string }> {
+  const child = spawn(python, ['-I', '-B', file], {
+    cwd,
+    env: process.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const collected = { output: '', problems: '' };
   child.stdout.on('data', (chunk) => (collected.output += String(chunk)));
   child.stderr.on('data', (chunk) => (collected.problems += String(chunk)));

@@ -27,7 +27,9 @@ const { values } = parseArgs({
 });
 const { directory = '', python = 'python3' } = values;
 const dataDir = path.join(directory, 'data');
-const chosen = attempts.filter(({ id, group }) => values.only.length === 0 || values.only.includes(id) || values.only.includes(group));
+const chosen = attempts.filter(
+  ({ id, group }) => values.only.length === 0 || values.only.includes(id) || values.only.includes(group),
+);
 
 await mkdir(dataDir, { recursive: true });
 {
@@ -49,7 +51,7 @@ async function runTable(inner: World, outer: World): Promise<void> {
     return;
   }
   await using _ = arena;
-  tell({ type: 'ready', hasAllCapabilities: hasAllCapabilities(), isolation: arena.isolation });
+  tell({ type: 'ready', hasAllCapabilities: hasAllCapabilities(), guards: arena.isolation.memory });
   const { facts } = arena;
   // Two rows of work side by side: most of both is waiting.
   const plain = new Map(chosen.map(({ id }) => [id, Promise.withResolvers<Finding | null>()]));
@@ -65,7 +67,12 @@ async function runTable(inner: World, outer: World): Promise<void> {
 
 async function tryOutside(attempt: Attempt, world: World, facts: Host): Promise<Finding | null> {
   if (values.plain !== 'yes' || attempt.notRun !== null) return null;
-  return tryPlain(attempt, world, { python, directory: path.join(directory, 'outer'), facts, outputBytes: LIMITS.outputBytes });
+  return tryPlain(attempt, world, {
+    python,
+    directory: path.join(directory, 'outer'),
+    facts,
+    outputBytes: LIMITS.outputBytes,
+  });
 }
 
 async function tryInside(attempt: Attempt, arena: Arena, world: World): Promise<Omit<Row, 'unconfined'>> {
@@ -76,7 +83,13 @@ async function tryInside(attempt: Attempt, arena: Arena, world: World): Promise<
       return await work;
     } catch (error) {
       isHopeless = true;
-      return otherwise(error instanceof Error ? (error instanceof Hung ? error.message : (error.stack ?? error.message)) : String(error));
+      return otherwise(
+        error instanceof Error
+          ? error instanceof Hung
+            ? error.message
+            : (error.stack ?? error.message)
+          : String(error),
+      );
     }
   };
   const { finding, state } = await guard<Confined>(tryConfined(attempt, arena, world), (problem) => ({
@@ -86,7 +99,8 @@ async function tryInside(attempt: Attempt, arena: Arena, world: World): Promise<
   const next = isHopeless ? 'unknown' : await guard(arena.checkNext(arena.attacker, state), (problem) => problem);
   const neighbour = await guard(arena.checkWitness(), (problem) => problem);
   if (!isHopeless && state !== 'preserved' && !DAMAGING.includes(attempt.group)) await arena.tidy();
-  if (isHopeless || next !== 'works' || state === 'lost' || DAMAGING.includes(attempt.group)) await arena.refresh(isHopeless || next !== 'works');
+  const isDamaged = state === 'lost' || (state === 'preserved' && DAMAGING.includes(attempt.group));
+  if (isHopeless || next !== 'works' || isDamaged) await arena.refresh(isHopeless || next !== 'works');
   return { id: attempt.id, confined: finding, state, next, neighbour, ms: Math.round(performance.now() - startedAt) };
 }
 

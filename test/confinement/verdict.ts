@@ -25,7 +25,7 @@ export interface Row {
 /** What a runner prints, one line of JSON each. */
 export type Line =
   | { readonly type: 'unavailable'; readonly problem: string }
-  | { readonly type: 'ready'; readonly hasAllCapabilities: boolean; readonly isolation: object }
+  | { readonly type: 'ready'; readonly hasAllCapabilities: boolean; readonly guards: readonly string[] }
   | { readonly type: 'row'; readonly row: Row }
   | { readonly type: 'end'; readonly leftovers: readonly string[] };
 

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type AddressInfo, type Server } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
@@ -185,10 +185,6 @@ export function findMarked(mark: string): number[] {
 export async function countMarked(mark: string, isEnough: (count: number) => boolean): Promise<number> {
   for (let tries = 0; tries < 50 && !isEnough(findMarked(mark).length); tries += 1) await sleep(20);
   return findMarked(mark).length;
-}
-
-export function exists(file: string): boolean {
-  return existsSync(file);
 }
 
 export async function freePort(): Promise<number> {

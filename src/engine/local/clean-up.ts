@@ -21,7 +21,9 @@ export async function removeTree(directory: string): Promise<void> {
 /** Removes what engines left behind whose process was killed: their directories are named after its pid. */
 export async function removeStale(directory: string, prefix: string): Promise<void> {
   const names = await readdir(directory).catch(() => []); // none yet
-  const stale = names.filter((name) => name.startsWith(prefix) && !isRunning(Number.parseInt(name.slice(prefix.length), 10)));
+  const stale = names.filter(
+    (name) => name.startsWith(prefix) && !isRunning(Number.parseInt(name.slice(prefix.length), 10)),
+  );
   // What belongs to another user is that user's to remove.
   await Promise.allSettled(stale.map((name) => removeTree(path.join(directory, name))));
 }

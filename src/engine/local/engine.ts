@@ -130,7 +130,8 @@ class LocalEngine implements Engine, SessionHost {
   }
 
   #assertOpen(): void {
-    if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The interpreter is closed. Create a new one.');
+    if (this.#closing !== null)
+      throw new VivariumError('ENGINE_CLOSED', 'The interpreter is closed. Create a new one.');
   }
 
   /** The zygote; a new one when the last has died. */

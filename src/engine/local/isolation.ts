@@ -9,7 +9,9 @@ export function describeIsolation(ready: Ready): Isolation {
     ...(ready.cgroup === 'none' ? [`control groups: ${ready.cgroupReason}`] : []),
     ...(isWalled && ready.proc === 'none' ? ['/proc: this machine allows no fresh one; sessions have none'] : []),
     ...(ready.level !== 'none' && ready.landlock === 0 ? ['Landlock: not in this kernel'] : []),
-    ...(ready.threads > 1 ? [`a single-threaded zygote: a preloaded library started ${ready.threads - 1} threads`] : []),
+    ...(ready.threads > 1
+      ? [`a single-threaded zygote: a preloaded library started ${ready.threads - 1} threads`]
+      : []),
     ...Object.entries(ready.preloadFailures).map(([name, reason]) => `preloaded ${name}: ${reason}`),
   ];
   return {

@@ -206,7 +206,8 @@ export class Link {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#host.zygote.tell({ op: 'close', session: this.name });
-    if (this.#host.zygote.isAlive && !this.#isGone) await Promise.race([this.#gone.promise, sleep(OPEN_TIMEOUT_MS, undefined, { ref: false })]);
+    if (this.#host.zygote.isAlive && !this.#isGone)
+      await Promise.race([this.#gone.promise, sleep(OPEN_TIMEOUT_MS, undefined, { ref: false })]);
     this.#channels?.control.destroy();
     this.stdout?.close();
     this.stderr?.close();
@@ -289,7 +290,8 @@ export class Link {
 
   #hear(header: unknown): void {
     const frame = parseWorkerFrame(header);
-    if (frame.type === 'twin' && this.#present === null) this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
+    if (frame.type === 'twin' && this.#present === null)
+      this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
     else if (frame.type === 'ready' && this.#pid === 0) {
       this.#pid = frame.pid;
       this.#ready.resolve();
@@ -297,16 +299,14 @@ export class Link {
     else if (frame.type === 'renewed' && this.#renewed !== null) {
       this.#present = null;
       this.#renewed();
-    }
-    else if (this.onFrame !== null) {
+    } else if (this.onFrame !== null) {
       // At once: news of the next twin may come before whoever runs this has heard everything out.
       if (frame.type === 'done' && frame.changed) {
         this.#previous = this.#present;
         this.#present = null;
       }
       this.onFrame(frame);
-    }
-    else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
+    } else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
   }
 
   #breach(error: ProtocolViolation): void {
@@ -347,7 +347,10 @@ export class Link {
 
   /** Matters only while the link is being opened; afterwards both promises are settled. */
   #fail(problem: string): void {
-    const error = new VivariumError('ENGINE_FAILED', `A session could not be opened: ${problem}. Run \`vivarium doctor\`.`);
+    const error = new VivariumError(
+      'ENGINE_FAILED',
+      `A session could not be opened: ${problem}. Run \`vivarium doctor\`.`,
+    );
     this.#opened.reject(error);
     this.#ready.reject(error);
   }
@@ -380,5 +383,8 @@ function openCommand({ limits, mounts, network, environment, twins, place }: Lin
 
 async function timeout(ms: number, signal?: AbortSignal): Promise<never> {
   await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
-  throw new VivariumError('ENGINE_FAILED', `A session did not open within ${ms / 1000} s. The machine may be overloaded; try again.`);
+  throw new VivariumError(
+    'ENGINE_FAILED',
+    `A session did not open within ${ms / 1000} s. The machine may be overloaded; try again.`,
+  );
 }

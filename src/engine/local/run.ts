@@ -88,7 +88,11 @@ export class Run {
       this.#isEnding = true;
       const facts = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
       const durationMs = performance.now() - this.#startedAt;
-      return { ...facts, durationMs, outputBytes: { stdout: this.#link.stdout.end(), stderr: this.#link.stderr.end() } };
+      return {
+        ...facts,
+        durationMs,
+        outputBytes: { stdout: this.#link.stdout.end(), stderr: this.#link.stderr.end() },
+      };
     } finally {
       this.#end();
       this.#queue.close();
@@ -212,16 +216,19 @@ export class Run {
   #outcomeOfLoss(exit: Exit): Outcome {
     if (this.#stopCause !== null) return this.#outcomeOfStop(this.#stopCause);
     if (exit.cause === 'memory') return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
-    if (this.#link.violation !== null) return crashed(null, null, `the worker broke the protocol: ${this.#link.violation}`);
+    if (this.#link.violation !== null)
+      return crashed(null, null, `the worker broke the protocol: ${this.#link.violation}`);
     return crashedBy(exit);
   }
 }
 
 /** How a process ended, in words. */
 export function crashedBy(exit: Exit): Outcome {
-  if (exit.isGone) return crashed(null, null, `the session's processes were ended from outside (${exit.cause ?? 'killed'})`);
+  if (exit.isGone)
+    return crashed(null, null, `the session's processes were ended from outside (${exit.cause ?? 'killed'})`);
   if (exit.signal === null) return crashed(null, exit.code, `the process ended by itself with exit code ${exit.code}`);
-  const signal = Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? `signal ${exit.signal}`;
+  const signal =
+    Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? `signal ${exit.signal}`;
   return crashed(signal, null, `the process was killed by ${signal}`);
 }
 

@@ -99,7 +99,10 @@ export class LocalSession implements EngineSession {
     })();
     await this.#recovering;
     if (files === null) {
-      throw new VivariumError('NOTHING_TO_ROLL_BACK', 'The earlier state was lost when it was needed; the session starts afresh.');
+      throw new VivariumError(
+        'NOTHING_TO_ROLL_BACK',
+        'The earlier state was lost when it was needed; the session starts afresh.',
+      );
     }
     return { generation: this.#generation, files };
   }
@@ -118,7 +121,10 @@ export class LocalSession implements EngineSession {
       const variables = await this.#askForVariables(await this.#liveLink());
       if (variables !== null) return variables;
     }
-    throw new VivariumError('ENGINE_FAILED', `The process of session ${this.id} ends whenever its variables are looked at. Reset the session.`);
+    throw new VivariumError(
+      'ENGINE_FAILED',
+      `The process of session ${this.id} ends whenever its variables are looked at. Reset the session.`,
+    );
   }
 
   close(): Promise<void> {
@@ -158,7 +164,10 @@ export class LocalSession implements EngineSession {
 
   #assertOpen(): void {
     if (this.#closing !== null) {
-      throw new VivariumError('SESSION_CLOSED', `Session ${this.id} is closed. Open a new one; its variables are gone.`);
+      throw new VivariumError(
+        'SESSION_CLOSED',
+        `Session ${this.id} is closed. Open a new one; its variables are gone.`,
+      );
     }
   }
 

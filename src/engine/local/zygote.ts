@@ -100,7 +100,11 @@ export class Zygote implements AsyncDisposable {
   }
 
   /** Spawns a zygote and waits until it is warm; what the machine refuses is an error that says why. */
-  static async start(python: string, config: ZygoteConfig, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: Ready }> {
+  static async start(
+    python: string,
+    config: ZygoteConfig,
+    signal?: AbortSignal,
+  ): Promise<{ zygote: Zygote; ready: Ready }> {
     signal?.throwIfAborted();
     const zygote = new Zygote(python, config.cache);
     const abort = (): void => void zygote.close();
@@ -132,7 +136,11 @@ export class Zygote implements AsyncDisposable {
   }
 
   /** Has a session's pid 1 do something; the answer is null or what went wrong. */
-  ask(command: { op: 'interrupt' | 'wake'; session: string; pid: number } | { op: 'sweep'; session: string; keep: number[] }): Promise<string | null> {
+  ask(
+    command:
+      | { op: 'interrupt' | 'wake'; session: string; pid: number }
+      | { op: 'sweep'; session: string; keep: number[] },
+  ): Promise<string | null> {
     if (this.#hasEnded) return Promise.resolve('the zygote is gone');
     const request = this.#nextRequest;
     this.#nextRequest += 1;
@@ -166,7 +174,10 @@ export class Zygote implements AsyncDisposable {
     this.#control.destroy();
     this.#child.stderr?.destroy();
     this.#first.reject(
-      new VivariumError('ENGINE_FAILED', `The zygote ended before it was ready. ${this.#lastWords()} Run \`vivarium doctor\`.`),
+      new VivariumError(
+        'ENGINE_FAILED',
+        `The zygote ended before it was ready. ${this.#lastWords()} Run \`vivarium doctor\`.`,
+      ),
     );
     for (const answer of this.#requests.values()) answer('the zygote is gone');
     this.#requests.clear();
@@ -199,4 +210,3 @@ export class Zygote implements AsyncDisposable {
     }
   }
 }
-

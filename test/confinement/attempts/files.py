@@ -119,8 +119,9 @@ def list_home():
 
 @attempt(needs="root")
 def list_home_of_root():
-    """List root's home."""
-    return len(os.listdir("/root")) > 0
+    """List root's home; the way to a Python that lies there is no secret."""
+    ways = (sys.prefix, sys.base_prefix, os.path.realpath(sys.executable))
+    return any(not any(way.startswith(f"/root/{name}/") for way in ways) for name in os.listdir("/root"))
 
 
 @attempt

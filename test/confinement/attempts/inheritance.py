@@ -17,7 +17,7 @@ def search_memory_for_neighbour():
         if "r" not in mode or rest[-1] in ("[vvar]", "[vvar_vclock]", "[vsyscall]"):
             continue
         start, end = (int(text, 16) for text in place.split("-"))
-        found = os.pread(fd, end - start, start).partition(b"neighbour-" + b"secret-")[2][:1]
-        if found in (b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"a", b"b", b"c", b"d", b"e", b"f"):
+        pieces = os.pread(fd, end - start, start).split(b"neighbour-" + b"secret-")
+        if any(piece[:1].isalnum() for piece in pieces[1:]):
             return True
     return False

@@ -80,7 +80,7 @@ def fill_children():
             finally:
                 os._exit(0)
     os.close(write_end)
-    time.sleep(0.8)
+    time.sleep(1.5)
     full = os.read(read_end, 100) if _is_readable(read_end) else b""
     alive = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
     end_children(alive)
@@ -106,6 +106,23 @@ def fill_thread_stacks():
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
+
+
+@attempt(guard="cgroup")
+def fill_socket_buffers():
+    """Have the kernel keep what is sent and never read."""
+    pairs = []
+    sent = 0
+    while sent < TOO_MUCH_MIB * MIB:
+        pairs.append(socket.socketpair())
+        pairs[-1][0].setblocking(False)
+        pairs[-1][0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MIB)
+        try:
+            while True:
+                sent += pairs[-1][0].send(PAGES[:65536])
+        except BlockingIOError:
+            continue
+    return True
 
 
 @attempt

@@ -147,6 +147,16 @@ def arm_worker():
 
 
 @attempt(judge="survival")
+def damage_rollback():
+    """Destroy what the worker keeps to undo changes of files."""
+    import shutil
+
+    with open("file", "w") as file:
+        file.write("changed")
+    shutil.rmtree("/.rollback", ignore_errors=True)
+
+
+@attempt(judge="survival")
 def lower_recursion():
     """Leave no room on the stack."""
     sys.setrecursionlimit(60)
@@ -188,7 +198,7 @@ def exhaust_stack():
     """Overflow the stack of C."""
     sys.setrecursionlimit(1 << 30)
     deep = []
-    for _ in range(1_000_000):
+    for _ in range(100_000):
         deep = [deep]
     repr(deep)
 

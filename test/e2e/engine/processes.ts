@@ -18,7 +18,7 @@ export function descendants(root = process.pid): Process[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []));
   const children = Map.groupBy(all, (one) => one.parent);
   const found: Process[] = [];
-  for (const pending = [root]; pending.length > 0; ) {
+  for (const pending = [root]; pending.length > 0;) {
     const next = children.get(pending.pop() ?? 0) ?? [];
     found.push(...next);
     pending.push(...next.map(({ pid }) => pid));
@@ -65,7 +65,9 @@ export function openFds(): number {
 
 function readProcess(pid: number): Process | undefined {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     const numbers = /^NSpid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split(/\s+/) ?? [];
     if (fields[0] === 'Z') return undefined; // ended, and only not yet collected
     return { pid, parent: Number(fields[1]), startedAt: fields[19] ?? '', numbers: numbers.map(Number) };

@@ -30,24 +30,36 @@ const ENDINGS: readonly (readonly [name: string, code: string, outcome: object])
   ['abort', 'import os; os.abort()', { status: 'crashed', signal: 'SIGABRT', exitCode: null }],
   ['a loop that ignores SIGINT', DEAF, { status: 'timed-out', limit: 'wall', limitMs: 1500 }],
   ['children above the limit', SPREAD, { status: 'out-of-memory', limitMb: 256 }],
-  ['shared memory above the limit', SHARED, { status: 'out-of-memory', limitMb: 256 }],
 ];
 
 for (const [name, code, outcome] of ENDINGS) {
-  test(`${name} costs the run, not the state`, async () => {
-    await using subject = await laboratory.open();
-    await subject.run('x = 41');
-    const lost = await subject.run(`print("before"); import sys; print("error", file=sys.stderr)\n${code}`, { timeoutMs: 1500 });
-    expect(lost).toMatchObject({ outcome, logs: { stdout: 'before\n', stderr: 'error\n' }, results: [] });
-    expect(lost.state).toEqual({
-      status: 'restored',
-      generation: 2,
-      variables: { added: [], changed: [], removed: [] },
-      reason: expect.any(String) as unknown,
-    });
-    const next = await subject.run('print(x + 1)');
-    expect(next).toMatchObject({ outcome: { status: 'succeeded' }, logs: { stdout: '42\n' }, state: { status: 'preserved', generation: 2 } });
-    expect(next.state).not.toHaveProperty('reason');
+  test(`${name} costs the run, not the state`, () => expectRestored(code, outcome));
+}
+
+test('shared memory above the limit costs the run, not the state', async ({ skip }) => {
+  // Without a control group nobody could count it, and so nobody gets any.
+  skip(!laboratory.engine.isolation.memory.includes('cgroup'), 'this machine gives us no control groups');
+  await expectRestored(SHARED, { status: 'out-of-memory', limitMb: 256 });
+});
+
+async function expectRestored(code: string, outcome: object): Promise<void> {
+  await using subject = await laboratory.open();
+  await subject.run('x = 41');
+  const preamble = 'import sys; print("before"); print("error", file=sys.stderr)';
+  const lost = await subject.run(`${preamble}\n${code}`, { timeoutMs: 1500 });
+  expect(lost).toMatchObject({ outcome, logs: { stdout: 'before\n', stderr: 'error\n' }, results: [] });
+  expect(lost.state).toEqual({
+    status: 'restored',
+    generation: 2,
+    variables: { added: [], changed: [], removed: [] },
+    reason: expect.any(String) as unknown,
+  });
+  const next = await subject.run('print(x + 1)');
+  expect(next).toMatchObject({ outcome: { status: 'succeeded' }, logs: { stdout: '42\n' } });
+  expect(next.state).toEqual({
+    status: 'preserved',
+    generation: 2,
+    variables: { added: [], changed: [], removed: [] },
   });
 }
 
@@ -95,7 +107,9 @@ test('random numbers go on as if nothing had happened', async () => {
 
 test('open files, the working directory and modules survive a restore', async () => {
   await using subject = await laboratory.open();
-  await subject.run('import os, json; os.mkdir("d"); os.chdir("d"); f = open("notes", "w"); print("[1,", file=f, flush=True)');
+  await subject.run(
+    'import os, json; os.mkdir("d"); os.chdir("d"); f = open("notes", "w"); print("[1,", file=f, flush=True)',
+  );
   expect((await subject.run('os._exit(0)')).state.status).toBe('restored');
   await subject.run('print("2]", file=f, flush=True)');
   expect(await subject.evaluate('os.getcwd(), json.load(open("notes"))')).toBe("('/workspace/d', [1, 2])");
@@ -103,7 +117,9 @@ test('open files, the working directory and modules survive a restore', async ()
 
 test('live threads keep a twin from being made: that is said, and a crash then starts afresh', async () => {
   await using subject = await laboratory.open();
-  await subject.run('import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); x = 41');
+  await subject.run(
+    'import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); x = 41',
+  );
   const warned = await subject.run('y = 1');
   expect(warned.state.unprotected).toMatch(/1 live thread/);
   const lost = await subject.run('import os; os._exit(0)');
@@ -130,7 +146,10 @@ test('more than half of the memory in use keeps a twin from being made, until it
 test('a program that kills every process it can see loses its insurance, and no more', async () => {
   await using subject = await laboratory.open();
   await subject.run('x = 41');
-  expect(await subject.run('import os; os.kill(-1, 9); x += 1')).toMatchObject({ outcome: { status: 'succeeded' }, state: { status: 'preserved' } });
+  expect(await subject.run('import os; os.kill(-1, 9); x += 1')).toMatchObject({
+    outcome: { status: 'succeeded' },
+    state: { status: 'preserved' },
+  });
   expect((await subject.run('os._exit(0)')).state).toMatchObject({ status: 'restored' });
   expect(await subject.evaluate('x')).toBe('42');
   expect((await subject.run('os.kill(-1, 9); os._exit(0)')).state).toMatchObject({ status: 'lost' });
@@ -161,7 +180,11 @@ test('a process lost between runs is restored, and the next result says so', asy
   await expect.poll(() => processesOf(subject).some(({ pid }) => !before.has(pid))).toBe(true); // the successor's own twin
   const next = await subject.run('print(x + 1)');
   expect(next).toMatchObject({ outcome: { status: 'succeeded' }, logs: { stdout: '42\n' } });
-  expect(next.state).toMatchObject({ status: 'restored', generation: 2, reason: 'between runs, the process was killed by SIGKILL' });
+  expect(next.state).toMatchObject({
+    status: 'restored',
+    generation: 2,
+    reason: 'between runs, the process was killed by SIGKILL',
+  });
   const after = await subject.run('x');
   expect(after.state).toMatchObject({ status: 'preserved', generation: 2 });
   expect(after.state).not.toHaveProperty('reason');
@@ -182,7 +205,10 @@ test('a rollback undoes the last change of the variables, whatever was only look
   await subject.run('x');
   expect(await subject.session.rollback()).toEqual({ generation: 2, files: 'restored' });
   const next = await subject.run('x, log, "y" in globals()');
-  expect(next).toMatchObject({ results: [{ 'text/plain': '(41, [1], False)' }], state: { status: 'preserved', generation: 2 } });
+  expect(next).toMatchObject({
+    results: [{ 'text/plain': '(41, [1], False)' }],
+    state: { status: 'preserved', generation: 2 },
+  });
 });
 
 test('a run that raised, was interrupted or timed out is rolled back like any other', async () => {
@@ -206,8 +232,12 @@ test('without pauses between runs a rollback still finds the state of right befo
 test('a rollback brings files back that were changed or deleted, and removes new ones', async () => {
   await using subject = await laboratory.open();
   const file = (name: string): string => path.join(subject.session.workspace, name);
-  await subject.run('import os\nfor name in ("changed", "deleted", "kept"): open(name, "w").write("before")\nos.mkdir("folder")');
-  await subject.run('open("changed", "w").write("after"); os.remove("deleted"); os.makedirs("new/deep"); open("new/deep/file", "w"); os.rmdir("folder")');
+  await subject.run(
+    'import os\nfor name in ("changed", "deleted", "kept"): open(name, "w").write("before")\nos.mkdir("folder")',
+  );
+  await subject.run(
+    'open("changed", "w").write("after"); os.remove("deleted"); os.makedirs("new/deep"); open("new/deep/file", "w"); os.rmdir("folder")',
+  );
   expect((await subject.session.rollback()).files).toBe('restored');
   for (const name of ['changed', 'deleted', 'kept']) expect(await readFile(file(name), 'utf8')).toBe('before');
   await access(file('folder'));
@@ -245,7 +275,10 @@ test('a reset is a fresh interpreter on the same files, one generation later', a
   await subject.run('x = 1; open("kept", "w").write("file")');
   await subject.session.reset();
   const next = await subject.run('"x" in globals(), open("kept").read()');
-  expect(next).toMatchObject({ results: [{ 'text/plain': "(False, 'file')" }], state: { status: 'preserved', generation: 2 } });
+  expect(next).toMatchObject({
+    results: [{ 'text/plain': "(False, 'file')" }],
+    state: { status: 'preserved', generation: 2 },
+  });
 });
 
 test('a session without twins says that a crash has lost its state', async () => {
