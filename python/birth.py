@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from confine import identity, kernel
 from guard import stand_guard
-from join import Admission, join
+from join import GO, Admission, join
 
 EXIT_NOT_JOINED = 113
 ZYGOTE_CONTROL = 3  # not for its children
@@ -31,10 +31,9 @@ class Labour:
     go: int
     status: int
 
-    def let_go(self, is_allowed: bool) -> None:
-        """Let the child close its walls and run, or have it end."""
-        if is_allowed:
-            os.write(self.go, b"g")
+    def let_go(self) -> None:
+        """Let the child close its walls and run."""
+        os.write(self.go, GO)
         os.close(self.go)
 
 

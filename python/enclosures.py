@@ -106,6 +106,11 @@ class Supply:
         self._ready.append(enclosure)
         return None
 
+    def attach(self, group: cgroup.Group, pid: int, go: int) -> None:
+        """Have the launcher move a process into its group and then give it its go: it may wait, we may not."""
+        order = {"attach": pid, "group": group.directories}
+        socket.send_fds(self._channel, [json.dumps(order).encode()], [go])
+
     def replace_launcher(self) -> None:
         """The launcher was killed: a new one gets every open order."""
         self._channel.close()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from confine import identity, kernel, landlock, limits, seccomp
 
+GO = b"g"
 INSIDE_ID = 1000
 PRIVATE_FDS = 3  # control channel and the worker's own copies of stdout and stderr
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
@@ -64,8 +65,8 @@ def join(admission: Admission, go: int, status: int) -> int:
     _enter(admission)
     os.chdir(admission.workspace)
     os.umask(0o022)
-    if os.read(go, 1) != b"g":  # the zygote has attached the limits that only it can attach
-        raise RuntimeError("the zygote could not attach the session's limits")
+    if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach
+        raise RuntimeError("the session's limits could not be attached")
     os.close(go)
     control = _move_high(control, admission.open_files)
     kernel.close_fds_except([control, status])
@@ -123,10 +124,13 @@ def _close_walls(admission: Admission) -> None:
     kernel.no_new_privileges()
     limits.set_limits(_limits(admission))
     _landlock(admission)
-    families = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
-    if admission.level == "landlock" and not admission.network:
-        families = ()
-    seccomp.install(seccomp.assemble(shared_memory=admission.shared_memory, families=families))
+    seccomp.install(system_call_filter(admission.level, admission.network, admission.shared_memory))
+
+
+def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
+    """The filter of such a session; asked for once in the zygote, every worker finds it made."""
+    families = () if level == "landlock" and not network else (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+    return seccomp.assemble(shared_memory=shared_memory, families=families)
 
 
 def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from confine import cgroup, identity, kernel, limits, root, seccomp
 from init import Init
+from join import GO
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"
@@ -42,10 +43,13 @@ class Site:
 def serve(channel: socket.socket, site: Site) -> None:
     """Build what the zygote asks for, one after the other, until it is gone; never returns."""
     while True:
-        message = channel.recv(1 << 20)
+        message, fds, _, _ = socket.recv_fds(channel, 1 << 20, 1)
         if not message:
             os._exit(0)
         request = json.loads(message)
+        if "attach" in request:
+            _attach(cgroup.Group(site.cgroups.kind, request["group"]), request["attach"], fds[0])
+            continue
         try:
             answer, fds = _build(request, site)
         except Exception as error:  # noqa: BLE001 - whatever went wrong is told to whoever asked
@@ -54,6 +58,17 @@ def serve(channel: socket.socket, site: Site) -> None:
         socket.send_fds(channel, [json.dumps(answer).encode()], fds)
         for fd in fds:
             os.close(fd)
+
+
+def _attach(group: cgroup.Group, pid: int, go: int) -> None:
+    """Move a worker into its group and let it go; one that cannot be moved gets no go, and ends."""
+    try:
+        group.attach(pid)
+        os.write(go, GO)
+    except OSError:
+        return  # the worker says so itself, when its go does not come
+    finally:
+        os.close(go)
 
 
 def _build(request: dict, site: Site) -> tuple[dict, list[int]]:

@@ -83,7 +83,7 @@ class Stage:
             processes=wanted["processes"] + OWN_PROCESSES,
             open_files=wanted["openFiles"] + PRIVATE_FDS,
             file_bytes=wanted["fileBytes"],
-            environment={**self.environment, **self._places(workspace), **command["environment"]},
+            environment={**self.environment, **self._places(workspace)},
             read_only=self.read_only,
             mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
             rollback_bytes=wanted["rollbackBytes"],

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 
-from cell.files import Snapshots
+from cell.files import Manifest, Snapshots
 from join import Admission
 
 ROLLBACK_FILES = 2000
@@ -21,7 +21,7 @@ class Twins:
         self.delay_ms = admission.twin_delay_s * 1000
         self.problem: str | None = None
         self._is_enabled = admission.twins
-        self._is_stale = admission.twins
+        self._is_stale = False  # the state at birth is that of any fresh worker: it needs no twin
         self._limit = admission.memory_bytes
         self._base = _anonymous_bytes()
         self._present: int | None = None
@@ -82,6 +82,11 @@ class Twins:
         if isinstance(self._manifest, str):
             return f"kept: {self._manifest}"
         self._snapshots.restore(self._manifest)
+        return "restored"
+
+    def clear_files(self) -> str:
+        """Make the workspace as empty as it was when the session began."""
+        self._snapshots.restore(Manifest({}))
         return "restored"
 
     def _obstacle(self) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import wire
 from birth import Born, Labour, fork_guarded, fork_into
+from disk import DiskMeter
 from enclosures import BuildFailed, Enclosure, Supply
 from guard import end_orphans
 from join import Admission
@@ -121,8 +122,7 @@ class Warden:
             dormant=frozenset(command["dormant"]),
             memory_bytes=record.memory_bytes,
             cpu_s=command["cpuMs"] and command["cpuMs"] / 1000,
-            workspace=f"{self._stage.sessions}/{record.enclosure.workspace}/workspace",
-            workspace_bytes=command["workspaceBytes"],
+            disk=DiskMeter(f"{self._stage.sessions}/{record.enclosure.workspace}", command["diskBytes"]),
         )
 
     def _pass_on(self, record: Record, command: dict) -> None:
@@ -206,23 +206,27 @@ class Warden:
         self._by_init[enclosure.init] = record
         self._lifelines[enclosure.lifeline.fileno()] = record
         self._epoll.register(enclosure.lifeline.fileno(), select.EPOLLIN)
-        labour.let_go(self._attach_limits(record, labour.pid, admission))
+        self._let_go(record, labour, admission)
         self._tell({"event": "opened", "session": record.session, "workspace": enclosure.workspace, "uid": enclosure.uid})
         return record
 
-    def _attach_limits(self, record: Record, pid: int, admission: Admission) -> bool:
+    def _let_go(self, record: Record, labour: Labour, admission: Admission) -> None:
         """Fail closed: a worker whose limits cannot be attached never gets its go."""
         group = record.enclosure.group
-        if group is None:
-            return True
         try:
-            group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
-            group.set_processes(admission.processes)
-            group.attach(pid)
+            if group is not None:
+                group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
+                group.set_processes(admission.processes)
+                if self._supply is not None:
+                    self._supply.attach(group, labour.pid, labour.go)  # moving a process takes milliseconds
+                    os.close(labour.go)
+                    return
+                group.attach(labour.pid)
         except OSError as error:
             record.cause = f"cgroup: {error}"
-            return False
-        return True
+            os.close(labour.go)
+            return
+        labour.let_go()
 
     # Facts
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from disk import DiskMeter
+
 TICK_S = 0.1
-DISK_EVERY_TICKS = 5
-DISK_ENTRIES = 200_000
-DISK_SECONDS = 0.2
 MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
 FORKED_NAME = "vivarium"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -27,13 +25,12 @@ class Watched:
     dormant: frozenset[int]
     memory_bytes: int
     cpu_s: float | None
-    workspace: str
-    workspace_bytes: int
+    disk: DiskMeter
     cpu_before_s: float = 0.0
 
 
 class Watch:
-    """Looks at every watched session ten times a second, at its disk twice a second."""
+    """Looks at every watched session ten times a second."""
 
     def __init__(self, overstepped: Callable[[str, str], None]) -> None:
         self._overstepped = overstepped
@@ -42,7 +39,6 @@ class Watch:
         # Where no fresh /proc can be mounted, the one in view counts pids as the outer namespace does.
         self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())
         self._next = 0.0
-        self._ticks = 0
 
     def add(self, watched: Watched) -> None:
         """Watch a session from now on."""
@@ -65,7 +61,6 @@ class Watch:
         """Look, when it is time; each session is reported at most once."""
         if not self._watched or time.monotonic() < self._next:
             return
-        self._ticks += 1
         for watched in list(self._watched.values()):
             cause = self._judge(watched)
             if cause is not None:
@@ -78,9 +73,7 @@ class Watch:
             return "memory"
         if watched.cpu_s is not None and _cpu_seconds(watched.roots) - watched.cpu_before_s > watched.cpu_s:
             return "cpu"
-        if self._ticks % DISK_EVERY_TICKS == 0 and _disk_usage(watched.workspace, watched.workspace_bytes) > watched.workspace_bytes:
-            return "workspace"
-        return None
+        return "workspace" if watched.disk.is_over() else None
 
     def _memory(self, watched: Watched) -> int:
         """Resident bytes of all processes of a session that run; dormant twins are its insurance, not its use."""
@@ -161,28 +154,3 @@ def _cpu_seconds(roots: tuple[int, ...]) -> float:
             continue
         ticks += sum(map(int, fields[11:15]))
     return ticks / CLOCK_TICKS
-
-
-def _disk_usage(path: str, limit: int) -> int:
-    """Bytes allocated below `path`; a hostile tree: links are not followed, the work is bounded."""
-    total = entries = 0
-    pending = [path]
-    deadline = time.monotonic() + DISK_SECONDS
-    while pending:
-        try:
-            listing = os.scandir(pending.pop())
-        except OSError:
-            continue  # unreadable or gone: it cannot grow unseen for long, its parent is looked at again
-        with listing:
-            for entry in listing:
-                entries += 1
-                try:
-                    facts = entry.stat(follow_symlinks=False)
-                except OSError:
-                    continue
-                total += facts.st_blocks * 512
-                if stat.S_ISDIR(facts.st_mode):
-                    pending.append(entry.path)
-                if total > limit or entries > DISK_ENTRIES or time.monotonic() > deadline:
-                    return total if entries <= DISK_ENTRIES else limit + 1
-    return total

@@ -45,6 +45,7 @@ class Worker:
         os.dup2(2, self._stderr, inheritable=False)
         self._armed = False
         signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
+        self._workspace = admission.workspace
         self._runner = Runner(admission.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
         self._ledger.changes(self._runner.namespace)
@@ -57,7 +58,8 @@ class Worker:
 
     def serve(self) -> None:
         """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
-        self._send({"type": "ready", "pid": os.getpid()})
+        self._warm()
+        self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         while True:
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
                 self._make_twin()
@@ -66,8 +68,12 @@ class Worker:
             kind = request["type"]
             if kind == "run":
                 self._run(request)
+            elif kind == "environment":
+                os.environ.update(request["variables"])
             elif kind == "inspect":
                 self._send({"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)})
+            elif kind == "clear":
+                self._send({"type": "cleared", "files": self._twins.clear_files()})
             elif kind == "renew":
                 self._twins.renew()
                 self._send({"type": "renewed"})
@@ -139,6 +145,9 @@ class Worker:
 
     def _warm(self) -> None:
         """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
+        values.attempt(self._rehearse)  # a program may have damaged what this needs: the next run will tell
+
+    def _rehearse(self) -> None:
         prepared = source.prepare(WARM_CODE, filename=WARM_NAME, echo="last", flags=self._flags)
         for code, _ in prepared.pieces:
             values.text_of(eval(code, {}))

@@ -29,6 +29,7 @@ def main() -> None:
 
 def _serve() -> object | None:
     import enclosures
+    import join
     import preload
     import stage
     import warden
@@ -51,6 +52,7 @@ def _serve() -> object | None:
         wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
     supply = enclosures.Supply(ground) if ground.level == "namespaces" else None  # before anything large is imported
+    join.system_call_filter(ground.level, False, ground.cgroups.kind != "none")
     os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
     failures = preload.preload(config["preload"])
     facts = {

@@ -16,6 +16,10 @@ export const ERROR_CODES = {
   QUEUE_FULL: { status: 429, exitCode: 4 },
   INIT_FAILED: { status: 422, exitCode: 4 },
   NOTHING_TO_ROLL_BACK: { status: 409, exitCode: 4 },
+  FILE_NOT_FOUND: { status: 404, exitCode: 4 },
+  FILE_REFUSED: { status: 422, exitCode: 4 },
+  FILE_TOO_LARGE: { status: 413, exitCode: 4 },
+  ARTIFACT_NOT_FOUND: { status: 404, exitCode: 4 },
 } as const satisfies Record<string, { status: number; exitCode: number }>;
 export type ErrorCode = keyof typeof ERROR_CODES;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import signal
 import sys
@@ -13,6 +14,11 @@ from cell.streams import ErrorOutput, NoInput, Output, end_of_input
 from cell.values import attempt
 
 _MODULES = ("builtins", "sys", "os", "io", "signal", "threading", "warnings", "linecache", "traceback", "time")
+# What every step of ours needs; a program that replaces `print` or `open` may mean it, and keeps its own.
+_BUILTINS = (
+    *("__import__", "__build_class__", "compile", "eval", "exec", "getattr", "hasattr", "isinstance", "issubclass", "iter", "len"),
+    *("next", "repr", "sorted", "type", "str", "int", "dict", "list", "tuple", "set", "bytes", "any", "all", "zip", "map", "id"),
+)
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _UNCATCHABLE = (signal.SIGKILL, signal.SIGSTOP)
 
@@ -32,6 +38,7 @@ class Process:
         os.umask(self._umask)
         self._recursion_limit = sys.getrecursionlimit()
         self._modules = {name: sys.modules[name] for name in _MODULES if name in sys.modules}
+        self._builtins = {name: builtins.__dict__[name] for name in _BUILTINS}
         self._warnings = {name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")}
         self._stdin = NoInput()
         self._stdout, self._stderr = Output(1, "<stdout>"), ErrorOutput(2, "<stderr>")
@@ -104,6 +111,9 @@ class Process:
         for name, module in self._modules.items():
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module
+        for name, function in self._builtins.items():
+            if builtins.__dict__.get(name) is not function:
+                builtins.__dict__[name] = function
         for name, function in self._warnings.items():
             if not callable(getattr(warnings, name, None)):
                 setattr(warnings, name, function)

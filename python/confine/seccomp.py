@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import socket
 import struct
 from collections.abc import Iterable
@@ -42,6 +43,7 @@ _INTERNET_PROTOCOLS = (0, socket.IPPROTO_ICMP, socket.IPPROTO_TCP, socket.IPPROT
 Instruction = tuple[int, int, int, int]
 
 
+@functools.cache
 def assemble(*, shared_memory: bool, families: tuple[int, ...]) -> bytes:
     """The filter program.
 

@@ -41,6 +41,10 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   NOTHING_TO_ROLL_BACK: 'run something first',
   INIT_FAILED: 'mend the code that every session begins with',
   SESSION_EXISTS: 'choose another id',
+  FILE_NOT_FOUND: 'list the files of the session',
+  FILE_REFUSED: 'use a plain path inside the workspace',
+  FILE_TOO_LARGE: 'split the file, or raise the limit',
+  ARTIFACT_NOT_FOUND: 'list the artifacts of the session',
 };
 
 /** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */

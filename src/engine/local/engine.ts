@@ -72,7 +72,7 @@ class LocalEngine implements Engine, SessionHost {
     this.#premises = premises;
     this.#owned = owned;
     const { limits, poolSize } = options.config;
-    this.#pool = new Pool(poolSize, { limits, mounts: [], network: false, environment: {}, twins: true }, (link) =>
+    this.#pool = new Pool(poolSize, { limits, mounts: [], network: false, twins: true }, (link) =>
       this.openLink(link),
     );
   }
@@ -91,9 +91,9 @@ class LocalEngine implements Engine, SessionHost {
 
   async open(options: OpenOptions): Promise<EngineSession> {
     const { limits, mounts, network, environment, twins } = options;
-    const wanted: LinkOptions = { limits, mounts, network, environment, twins };
+    const wanted: LinkOptions = { limits, mounts, network, twins };
     const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
-    const session = new LocalSession(options.id, this, link);
+    const session = new LocalSession(options.id, this, link, environment);
     this.#sessions.add(session);
     return session;
   }

@@ -20,7 +20,9 @@ export class ProtocolViolation extends Error {
 
 /** Cuts a stream of bytes into frames. Its input is hostile: sizes and depth are bounded before anything is parsed. */
 export class FrameReader {
-  #buffered: Buffer = Buffer.alloc(0);
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #wanted = LENGTHS_BYTES;
   #skipTo: Buffer | null = null;
   #skipped = Promise.withResolvers<void>();
 
@@ -33,30 +35,48 @@ export class FrameReader {
 
   /** The headers of all frames that are complete now. */
   *push(chunk: Buffer): Generator<unknown, void, undefined> {
-    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
-    if (this.#skipTo !== null && !this.#skip(this.#skipTo)) return;
-    while (this.#buffered.length >= LENGTHS_BYTES) {
-      const textBytes = this.#buffered.readUInt32BE(0);
-      const frameBytes = textBytes + this.#buffered.readUInt32BE(4);
-      if (frameBytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${frameBytes} bytes`);
-      if (this.#buffered.length < LENGTHS_BYTES + frameBytes) return;
-      const text = this.#buffered.subarray(LENGTHS_BYTES, LENGTHS_BYTES + textBytes);
-      this.#buffered = this.#buffered.subarray(LENGTHS_BYTES + frameBytes);
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    // Chunks are joined once a whole frame is there, not each time one arrives.
+    if (this.#skipTo !== null ? !this.#skip(this.#skipTo) : this.#length < this.#wanted) return;
+    let data = this.#join();
+    while ((this.#wanted = frameLength(data)) <= data.length) {
+      const end = LENGTHS_BYTES + data.readUInt32BE(0);
+      const text = data.subarray(LENGTHS_BYTES, end);
+      data = data.subarray(this.#wanted);
+      this.#keep(data);
       yield parseHeader(text);
     }
   }
 
   #skip(token: Buffer): boolean {
-    const found = this.#buffered.indexOf(token);
-    if (found < 0) {
-      this.#buffered = this.#buffered.subarray(Math.max(0, this.#buffered.length - token.length + 1));
-      return false;
-    }
-    this.#buffered = this.#buffered.subarray(found + token.length);
+    const data = this.#join();
+    const found = data.indexOf(token);
+    this.#keep(data.subarray(found < 0 ? Math.max(0, data.length - token.length + 1) : found + token.length));
+    if (found < 0) return false;
     this.#skipTo = null;
     this.#skipped.resolve();
     return true;
   }
+
+  #join(): Buffer {
+    const [only] = this.#chunks;
+    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#length);
+  }
+
+  #keep(data: Buffer): void {
+    this.#chunks = [data];
+    this.#length = data.length;
+    this.#wanted = LENGTHS_BYTES;
+  }
+}
+
+/** The bytes of the frame that `data` begins with, as far as that is known. */
+function frameLength(data: Buffer): number {
+  if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
+  const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
+  if (bytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${bytes} bytes`);
+  return LENGTHS_BYTES + bytes;
 }
 
 function parseHeader(text: Buffer): unknown {

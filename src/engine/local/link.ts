@@ -17,7 +17,6 @@ export interface LinkOptions {
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
   readonly network: boolean;
-  readonly environment: Readonly<Record<string, string>>;
   readonly twins: boolean;
   /** The place of an earlier link, whose files are to be found again. */
   readonly place?: Place;
@@ -56,6 +55,7 @@ export class Link {
   stdout!: OutputPipe;
   stderr!: OutputPipe;
   place!: Place;
+  wasBornEmpty = false;
   /** Hears frames while a run is on; what comes at other times breaks the rules. */
   onFrame: ((frame: WorkerFrame) => void) | null = null;
   onOverstepped: ((cause: string) => void) | null = null;
@@ -78,6 +78,8 @@ export class Link {
   #marks = 0;
   #violation: string | null = null;
   #renewed: (() => void) | null = null;
+  #cleared: ((files: string) => void) | null = null;
+  #changes = 0;
   #resumed: ((frame: Extract<WorkerFrame, { type: 'resumed' }>) => void) | null = null;
   #failed: (() => void) | null = null;
 
@@ -128,6 +130,16 @@ export class Link {
     return this.#violation;
   }
 
+  /** Whether its state is still that of a fresh interpreter. */
+  get isPristine(): boolean {
+    return this.#changes === 0;
+  }
+
+  /** Whether one run alone has made its state what it is: before it there was that of a fresh interpreter. */
+  get isOneStepOld(): boolean {
+    return this.#changes === 1;
+  }
+
   /** Whether a twin of the present state is there to take over. */
   get isGuarded(): boolean {
     return this.#present !== null;
@@ -162,6 +174,22 @@ export class Link {
   /** The state of now is one to stay with: nothing before it can be rolled back to. */
   forgetPrevious(): void {
     this.#previous = null;
+    this.#changes = Number.POSITIVE_INFINITY;
+  }
+
+  /** Variables of the environment. They never pass through the zygote, whose memory every later session inherits. */
+  setEnvironment(variables: Readonly<Record<string, string>>): void {
+    if (Object.keys(variables).length > 0) this.send({ type: 'environment', variables });
+  }
+
+  /** Removes every file of a workspace that was empty when the session began; otherwise says why not. */
+  async clearFiles(wasEmpty: boolean): Promise<string> {
+    if (!wasEmpty) return 'kept: the workspace was not empty when the session began';
+    const cleared = new Promise<string>((resolve) => (this.#cleared = resolve));
+    this.send({ type: 'clear' });
+    const files = await Promise.race([cleared, this.exited, sleep(PROMOTE_TIMEOUT_MS, undefined, { ref: false })]);
+    this.#cleared = null;
+    return typeof files === 'string' ? files : 'kept: the interpreter ended while it removed them';
   }
 
   /** Ends what the run started besides the worker and its twins. */
@@ -179,8 +207,8 @@ export class Link {
     await this.#sweep(this.#dormant());
   }
 
-  watch(cpuMs: number | null, workspaceBytes: number): void {
-    this.#host.zygote.tell({ op: 'watch', session: this.name, cpuMs, workspaceBytes, dormant: this.#dormant() });
+  watch(cpuMs: number | null, diskBytes: number): void {
+    this.#host.zygote.tell({ op: 'watch', session: this.name, cpuMs, diskBytes, dormant: this.#dormant() });
   }
 
   unwatch(): void {
@@ -249,6 +277,7 @@ export class Link {
     this.#resumed = this.#failed = null;
     if (answer === undefined) return null;
     this.#pid = answer.pid;
+    this.#changes = Number.POSITIVE_INFINITY;
     this.#violation = null;
     this.#hasExited = false;
     this.#exit = Promise.withResolvers<Exit>();
@@ -294,14 +323,17 @@ export class Link {
       this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
     else if (frame.type === 'ready' && this.#pid === 0) {
       this.#pid = frame.pid;
+      this.wasBornEmpty = frame.isEmpty;
       this.#ready.resolve();
     } else if (frame.type === 'resumed' && this.#resumed !== null) this.#resumed(frame);
+    else if (frame.type === 'cleared' && this.#cleared !== null) this.#cleared(frame.files);
     else if (frame.type === 'renewed' && this.#renewed !== null) {
       this.#present = null;
       this.#renewed();
     } else if (this.onFrame !== null) {
       // At once: news of the next twin may come before whoever runs this has heard everything out.
       if (frame.type === 'done' && frame.changed) {
+        this.#changes += 1;
         this.#previous = this.#present;
         this.#present = null;
       }
@@ -363,13 +395,12 @@ export class Link {
   }
 }
 
-function openCommand({ limits, mounts, network, environment, twins, place }: LinkOptions): object {
+function openCommand({ limits, mounts, network, twins, place }: LinkOptions): object {
   return {
     workspace: place?.workspace ?? null,
     uid: place?.uid ?? null,
     mounts,
     network,
-    environment,
     twins,
     limits: {
       memoryBytes: limits.memoryMb * 2 ** 20,

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Link, LinkOptions } from './link.ts';
 
 const RETRY_MS = 1000;
+/** Whoever has just claimed a session is about to use it, and gets the processor to himself. */
+const REFILL_DELAY_MS = 30;
 
 /** Workers that wait, confined and idle, each with its own empty workspace. Opening a session is claiming one. */
 export class Pool {
@@ -10,7 +12,7 @@ export class Pool {
   readonly #open: (options: LinkOptions) => Promise<Link>;
   readonly #ready: Link[] = [];
   #opening = 0;
-  #retry: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
   constructor(size: number, options: LinkOptions, open: (options: LinkOptions) => Promise<Link>) {
@@ -24,18 +26,18 @@ export class Pool {
     if (!isDeepStrictEqual(wallsOf(wanted), wallsOf(this.#options))) return null;
     const link = this.#ready.shift() ?? null;
     if (link !== null) link.options = wanted; // the limits that the host keeps may differ
-    this.fill();
+    this.#fillAfter(REFILL_DELAY_MS);
     return link;
   }
 
   fill(): void {
-    while (!this.#isClosed && this.#retry === null && this.#ready.length + this.#opening < this.#size) void this.#add();
+    while (!this.#isClosed && this.#timer === null && this.#ready.length + this.#opening < this.#size) void this.#add();
   }
 
   /** Opens no more; those that wait end with their zygote. */
   close(): void {
     this.#isClosed = true;
-    if (this.#retry !== null) clearTimeout(this.#retry);
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
   async #add(): Promise<void> {
@@ -46,7 +48,7 @@ export class Pool {
       void link.exited.then(() => this.#discard(link));
     } catch {
       // Whoever opens a session next meets the same error and reports it; here it is only tried again later.
-      this.#retryLater();
+      this.#fillAfter(RETRY_MS);
     } finally {
       this.#opening -= 1;
     }
@@ -58,20 +60,20 @@ export class Pool {
     if (index < 0) return;
     this.#ready.splice(index, 1);
     void link.close();
-    this.#retryLater();
+    this.#fillAfter(RETRY_MS);
   }
 
-  #retryLater(): void {
-    if (this.#isClosed || this.#retry !== null) return;
-    this.#retry = setTimeout(() => {
-      this.#retry = null;
+  #fillAfter(ms: number): void {
+    if (this.#isClosed || this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
       this.fill();
-    }, RETRY_MS).unref();
+    }, ms).unref();
   }
 }
 
 /** The part of the options that is built into a worker; the host keeps the other limits, and twins do no harm. */
-function wallsOf({ limits, mounts, network, environment }: LinkOptions): object {
+function wallsOf({ limits, mounts, network }: LinkOptions): object {
   const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
-  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, environment };
+  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network };
 }

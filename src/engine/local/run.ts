@@ -12,6 +12,9 @@ import type { DoneFrame, WorkerFrame } from './worker-frame.ts';
 const WATCH_AFTER_MS = 50;
 const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
+/** Far above what a worker of ours sends; who passes them forges frames. */
+const MAX_RESULTS = 10_000;
+const MAX_RESULT_BYTES = 64 << 20;
 const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
 
 /** Why a run was stopped from outside. */
@@ -41,6 +44,8 @@ export class Run {
   #stopCause: StopCause | null = null;
   #stopping: Promise<unknown> = Promise.resolve();
   #isWatched = false;
+  #results = 0;
+  #resultBytes = 0;
   #isEnding = false;
 
   constructor(link: Link, request: RunRequest & { readonly filename: string }) {
@@ -112,7 +117,7 @@ export class Run {
       setTimeout(() => this.#isEnding || this.stop('wall'), this.#request.timeoutMs),
       setTimeout(() => {
         this.#isWatched = true;
-        this.#link.watch(limits.cpuMs, limits.workspaceMb * 2 ** 20);
+        this.#link.watch(limits.cpuMs, (limits.workspaceMb + limits.rollbackMb) * 2 ** 20);
       }, WATCH_AFTER_MS),
     );
     this.#request.signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -132,11 +137,21 @@ export class Run {
 
   #onFrame(frame: WorkerFrame): void {
     if (frame.type === 'result' && frame.id === this.#request.id) {
-      this.#queue.push({ type: 'result', data: { ...frame.data } }, JSON.stringify(frame.data).length);
+      this.#addResult(frame.data);
     } else if (frame.type === 'done' && frame.id === this.#request.id && !this.#isEnding) {
       this.#isEnding = true;
       this.#ending.resolve(frame);
     } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
+  }
+
+  #addResult(data: Record<string, string>): void {
+    const size = Object.values(data).reduce((sum, text) => sum + text.length, 0);
+    this.#results += 1;
+    this.#resultBytes += size;
+    if (this.#results > MAX_RESULTS || this.#resultBytes > MAX_RESULT_BYTES) {
+      throw new ProtocolViolation(`${this.#results} results of ${this.#resultBytes} bytes`);
+    }
+    this.#queue.push({ type: 'result', data }, size);
   }
 
   async #interrupt(): Promise<void> {

@@ -16,6 +16,10 @@ export interface SessionHost {
   removePlace(place: Place): Promise<void>;
 }
 
+/** What a worker ends with whose own machinery has failed; see worker.py. */
+const EXIT_BROKEN = 70;
+const MAX_BREAKDOWNS = 2;
+
 /** Something that happened to the state and has not been told yet. */
 interface Notice {
   readonly status: 'restored' | 'lost';
@@ -27,6 +31,7 @@ export class LocalSession implements EngineSession {
   readonly id: string;
   readonly isolation: Isolation;
   readonly #host: SessionHost;
+  readonly #environment: Readonly<Record<string, string>>;
   #link: Link;
   #generation = 1;
   #notice: Notice | null = null;
@@ -37,11 +42,15 @@ export class LocalSession implements EngineSession {
   #inspections = 0;
   #cells = 0;
   #isFresh = false;
+  /** How often in a row the worker's own machinery has failed: a state that breaks it is not worth restoring. */
+  #breakdowns = 0;
 
-  constructor(id: string, host: SessionHost, link: Link) {
+  constructor(id: string, host: SessionHost, link: Link, environment: Readonly<Record<string, string>>) {
     this.id = id;
     this.#host = host;
     this.#link = link;
+    this.#environment = environment;
+    link.setEnvironment(environment);
     this.isolation = { ...host.isolation, network: link.options.network ? 'host' : host.isolation.network };
     this.#guard(link);
   }
@@ -69,7 +78,7 @@ export class LocalSession implements EngineSession {
     this.#run = run;
     try {
       yield* run.events();
-      const facts = await run.finished;
+      const facts = await this.#settle(link, await run.finished);
       yield { type: 'done', summary: this.#summarise(request, facts, strays) };
     } finally {
       await run.finished;
@@ -84,6 +93,7 @@ export class LocalSession implements EngineSession {
 
   async rollback(): Promise<Rollback> {
     const link = await this.#liveLink();
+    if (!link.canRollBack && link.isOneStepOld) return this.#beginAgain(link);
     if (!link.canRollBack) {
       throw new VivariumError(
         'NOTHING_TO_ROLL_BACK',
@@ -105,6 +115,15 @@ export class LocalSession implements EngineSession {
       );
     }
     return { generation: this.#generation, files };
+  }
+
+  /** Before the first change there was a fresh interpreter, and another one is just the same. */
+  async #beginAgain(link: Link): Promise<Rollback> {
+    await link.close();
+    await (this.#opening = this.#reopen());
+    this.#isFresh = false;
+    this.#generation += 1;
+    return { generation: this.#generation, files: await this.#link.clearFiles(link.wasBornEmpty) };
   }
 
   async reset(): Promise<void> {
@@ -185,6 +204,7 @@ export class LocalSession implements EngineSession {
     const link = await this.#host.openLink({ ...this.#link.options, place: this.#link.place });
     this.#link = link;
     this.#isFresh = true;
+    link.setEnvironment(this.#environment);
     this.#guard(link);
     if (this.#closing !== null) await link.close();
     this.#assertOpen();
@@ -203,10 +223,27 @@ export class LocalSession implements EngineSession {
     const outcome = crashedBy(exit);
     const reason = `between runs, ${outcome.status === 'crashed' ? outcome.reason : outcome.status}`;
     this.#generation += 1;
-    if (!exit.isGone && (await link.recover())) {
+    if (exit.code === EXIT_BROKEN) this.#breakdowns += 1;
+    if (!exit.isGone && this.#breakdowns < MAX_BREAKDOWNS && (await link.recover())) {
       this.#notice ??= { status: 'restored', reason };
       this.#guard(link);
+    } else if (isGuardedBirth(link)) {
+      this.#notice ??= { status: 'restored', reason };
+      await link.close();
     } else await this.#lose(link, reason);
+  }
+
+  /** Sees what a loss really cost: at birth nothing, since any fresh interpreter is the same; a broken state is given up. */
+  async #settle(link: Link, facts: RunFacts): Promise<RunFacts> {
+    const isBroken = facts.outcome.status === 'crashed' && facts.outcome.exitCode === EXIT_BROKEN;
+    this.#breakdowns = isBroken ? this.#breakdowns + 1 : 0;
+    if (facts.status === 'restored' && this.#breakdowns >= MAX_BREAKDOWNS) {
+      await link.close();
+      return { ...facts, status: 'lost', reason: 'what the program has done to Python breaks every run: a fresh interpreter' };
+    }
+    if (facts.status !== 'lost' || this.#closing !== null || !isGuardedBirth(link)) return facts;
+    await (this.#opening = this.#reopen());
+    return { ...facts, status: 'restored' };
   }
 
   async #lose(link: Link, reason: string): Promise<void> {
@@ -242,4 +279,9 @@ export class LocalSession implements EngineSession {
       outputBytes: facts.outputBytes,
     };
   }
+}
+
+/** A session that is to keep its state, and has none yet but that of a fresh interpreter. */
+function isGuardedBirth(link: Link): boolean {
+  return link.options.twins && link.isPristine;
 }

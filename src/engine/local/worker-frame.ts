@@ -7,7 +7,8 @@ const Names = z.array(z.string()).max(MAX_NAMES);
 
 /** What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. */
 const WorkerFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('ready'), pid: z.int().min(2) }),
+  z.object({ type: z.literal('ready'), pid: z.int().min(2), isEmpty: z.boolean() }),
+  z.object({ type: z.literal('cleared'), files: z.string().max(1000) }),
   z.object({ type: z.literal('twin'), pid: z.int().min(2), token: z.string().regex(/^[0-9a-f]{32}$/) }),
   z.object({ type: z.literal('renewed') }),
   z.object({ type: z.literal('resumed'), pid: z.int().min(2), files: z.string().max(1000) }),

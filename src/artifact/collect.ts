@@ -1,0 +1,65 @@
+import { VivariumError } from '../errors.ts';
+import type { Artifact } from './artifact.ts';
+import type { ChangedFile } from './changes.ts';
+import { openFile, type FileFacts, type Workspace } from './files.ts';
+import { mimeOf } from './mime.ts';
+import type { ArtifactStore } from './store.ts';
+
+/** A file that a run wrote. */
+export interface ProducedFile extends FileFacts {
+  readonly change: ChangedFile['change'];
+  /** Its copy, unless there is a reason why none was made. */
+  readonly artifact?: Artifact;
+  readonly notKept?: string;
+}
+
+export interface CollectCaps {
+  readonly maxFileBytes: number;
+  readonly maxTotalBytes: number;
+  readonly maxFiles: number;
+}
+
+export interface CollectRequest {
+  readonly workspace: Workspace;
+  readonly changes: readonly ChangedFile[];
+  readonly sessionId: string;
+  readonly executionId: string;
+  readonly caps: CollectCaps;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Keeps what a run wrote. A file that cannot or may not be read is listed all the same, with the reason. */
+export async function collect(store: ArtifactStore, request: CollectRequest): Promise<ProducedFile[]> {
+  const { changes, caps } = request;
+  const produced: ProducedFile[] = [];
+  let bytesLeft = caps.maxTotalBytes;
+  for (const [index, { path, sizeBytes, change }] of changes.entries()) {
+    const facts = { path, sizeBytes, mime: mimeOf(path), change };
+    const reason = index < caps.maxFiles ? tooLarge(sizeBytes, caps, bytesLeft) : `more than ${caps.maxFiles} files`;
+    const fate = reason === null ? await keep(store, request, { path, bytesLeft }) : { notKept: reason };
+    if (fate.artifact) bytesLeft -= fate.artifact.sizeBytes;
+    produced.push({ ...facts, ...(fate.artifact && { sizeBytes: fate.artifact.sizeBytes }), ...fate });
+  }
+  return produced;
+}
+
+async function keep(
+  store: ArtifactStore,
+  { workspace, sessionId, executionId, caps, signal }: CollectRequest,
+  { path, bytesLeft }: { readonly path: string; readonly bytesLeft: number },
+): Promise<Pick<ProducedFile, 'artifact' | 'notKept'>> {
+  try {
+    await using file = await openFile(workspace, path);
+    const reason = tooLarge(file.sizeBytes, caps, bytesLeft); // it may have grown since it was listed
+    if (reason !== null) return { notKept: reason };
+    return { artifact: await store.keep(file, { name: path, sessionId, executionId, signal }) };
+  } catch (error) {
+    if (error instanceof VivariumError) return { notKept: error.message };
+    throw error;
+  }
+}
+
+function tooLarge(sizeBytes: number, { maxFileBytes, maxTotalBytes }: CollectCaps, bytesLeft: number): string | null {
+  if (sizeBytes > maxFileBytes) return `larger than ${maxFileBytes} bytes`;
+  return sizeBytes > bytesLeft ? `more than ${maxTotalBytes} bytes in total` : null;
+}

@@ -1,0 +1,209 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, mkdirSync, renameSync, rmSync, type ReadStream } from 'node:fs';
+import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { VivariumError } from '../errors.ts';
+import type { Artifact } from './artifact.ts';
+import { errnoOf } from './errno.ts';
+import type { OpenFile } from './open-file.ts';
+import { ArtifactRows } from './rows.ts';
+
+/** What the store cannot see by itself. */
+export interface KeepFacts {
+  readonly name: string;
+  readonly sessionId: string;
+  readonly executionId: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Retention {
+  readonly maxAgeMs?: number | undefined;
+  readonly maxTotalBytes?: number | undefined;
+}
+
+/** A copy that has not grown for so long belongs to a process that is gone. */
+const ABANDONED_MS = 3_600_000;
+
+/** Rows per transaction of a sweep, so that others need not wait for all of it. */
+const SWEEP_BATCH = 100;
+
+/**
+ * Artifacts on disk: contents in files that are named by their hash, so that equal ones are stored once, and a row for
+ * each artifact. A content is put in place, and removed, in the transaction of its row; so processes that share the
+ * store never see one without the other, and a process that dies leaves nothing but what `sweep` removes.
+ */
+export class ArtifactStore implements Disposable {
+  readonly #directory: string;
+  #openRows: ArtifactRows | null = null;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Copies a file into the store, as it is now. */
+  async keep(file: OpenFile, { name, sessionId, executionId, signal }: KeepFacts): Promise<Artifact> {
+    const rows = this.#rows();
+    const draft = path.join(this.#incoming, randomUUID());
+    try {
+      const content = await copy(file, draft, signal);
+      const about = { id: randomUUID(), name, mime: file.mime, createdAt: new Date(), sessionId, executionId };
+      const artifact: Artifact = { ...about, ...content };
+      const target = this.#contentPath(artifact.sha256);
+      mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+      rows.transact(() => {
+        renameSync(draft, target);
+        rows.insert(artifact);
+      });
+      return artifact;
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
+  }
+
+  find(id: string): Artifact {
+    return this.#rows().find(id) ?? fail(id);
+  }
+
+  /** In the order in which they were kept. */
+  list({ sessionId }: { readonly sessionId: string }): Artifact[] {
+    return this.#rows().ofSession(sessionId);
+  }
+
+  /** The content as a stream. What is open stays readable when the artifact is removed. */
+  async open(id: string): Promise<ReadStream> {
+    const { sha256, sizeBytes } = this.find(id);
+    const handle = await this.#openContent(id, sha256);
+    const { size } = await handle.stat();
+    if (size === sizeBytes) return handle.createReadStream();
+    await handle.close(); // a power cut took what had not been written to the disk
+    return fail(id);
+  }
+
+  remove(id: string): void {
+    const rows = this.#rows();
+    rows.transact(() => this.#drop(rows, rows.find(id) ?? fail(id)));
+  }
+
+  /** Removes what is too old, then the oldest until the rest fits, and what processes that died left behind. */
+  async sweep({ maxAgeMs = Infinity, maxTotalBytes = Infinity }: Retention = {}): Promise<{
+    readonly removed: number;
+  }> {
+    const rows = this.#rows();
+    const keptSince = Date.now() - maxAgeMs;
+    let removed = 0;
+    for (let count = SWEEP_BATCH; count === SWEEP_BATCH; removed += count) {
+      count = rows.transact(() => this.#dropOldest(rows, keptSince, maxTotalBytes));
+      await nextTurn();
+    }
+    await this.#removeAbandoned();
+    await this.#removeOrphans(rows);
+    return { removed };
+  }
+
+  close(): void {
+    this.#openRows?.[Symbol.dispose]();
+    this.#openRows = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #rows(): ArtifactRows {
+    if (this.#openRows === null) {
+      mkdirSync(this.#incoming, { recursive: true, mode: 0o700 });
+      this.#openRows = new ArtifactRows(path.join(this.#directory, 'artifacts.sqlite'));
+    }
+    return this.#openRows;
+  }
+
+  /** Call within a transaction. */
+  #dropOldest(rows: ArtifactRows, keptSince: number, maxTotalBytes: number): number {
+    let total = Number.isFinite(maxTotalBytes) ? rows.totalBytes() : 0;
+    let count = 0;
+    for (const artifact of rows.oldest(SWEEP_BATCH)) {
+      if (artifact.createdAt.getTime() >= keptSince && total <= maxTotalBytes) break;
+      if (this.#drop(rows, artifact)) total -= artifact.sizeBytes;
+      count += 1;
+    }
+    return count;
+  }
+
+  /** Call within a transaction. True when the content went with the row. */
+  #drop(rows: ArtifactRows, { id, sha256 }: Artifact): boolean {
+    rows.delete(id);
+    if (rows.isContentUsed(sha256)) return false;
+    rmSync(this.#contentPath(sha256), { force: true });
+    return true;
+  }
+
+  async #removeAbandoned(): Promise<void> {
+    const abandonedBefore = Date.now() - ABANDONED_MS;
+    for (const name of await namesIn(this.#incoming)) {
+      const file = path.join(this.#incoming, name);
+      const stats = await stat(file).catch(() => null); // finished meanwhile
+      if (stats !== null && stats.mtimeMs < abandonedBefore) await rm(file, { force: true });
+    }
+  }
+
+  /** Contents without a row: a process died between the two, or its machine did. */
+  async #removeOrphans(rows: ArtifactRows): Promise<void> {
+    const contents = path.join(this.#directory, 'contents');
+    for (const shard of await namesIn(contents)) {
+      for (const sha256 of await namesIn(path.join(contents, shard))) {
+        if (rows.isContentUsed(sha256)) continue;
+        rows.transact(() => {
+          if (!rows.isContentUsed(sha256)) rmSync(path.join(contents, shard, sha256), { force: true });
+        });
+      }
+    }
+  }
+
+  async #openContent(id: string, sha256: string): Promise<FileHandle> {
+    try {
+      return await open(this.#contentPath(sha256), constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+      return fail(id);
+    }
+  }
+
+  get #incoming(): string {
+    return path.join(this.#directory, 'incoming');
+  }
+
+  #contentPath(sha256: string): string {
+    return path.join(this.#directory, 'contents', sha256.slice(0, 2), sha256);
+  }
+}
+
+/** Hashes what it copies: the file may change before it could be read a second time. */
+async function copy(
+  file: OpenFile,
+  target: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly sizeBytes: number; readonly sha256: string }> {
+  await using draft = await open(target, 'wx', 0o600);
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  for await (const chunk of file.chunks()) {
+    signal?.throwIfAborted();
+    hash.update(chunk);
+    await draft.writeFile(chunk);
+    sizeBytes += chunk.length;
+  }
+  return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  return await readdir(directory).catch(() => []); // not there yet, or not any more
+}
+
+function fail(id: string): never {
+  throw new VivariumError(
+    'ARTIFACT_NOT_FOUND',
+    `There is no artifact ${JSON.stringify(id.slice(0, 64))}. It may have been removed when its time was over; list those of the session.`,
+  );
+}

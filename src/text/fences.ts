@@ -1,0 +1,123 @@
+import { bareMatch } from './python-text.ts';
+
+/** Code between fences, as Markdown has them. */
+export interface Block {
+  /** What the opening fence says, in small letters; empty when it says nothing. */
+  readonly language: string;
+  readonly code: string;
+}
+
+const PYTHON = new Set(['python', 'python3', 'py', 'py3', 'ipython', 'ipython3']);
+
+/** Told from code when they stand in one line with it. */
+const OTHERS = new Set(
+  'bash console css html java javascript js json r sh shell sql text ts typescript xml yaml zsh'.split(' '),
+);
+
+const OPENING = /^(?<indent>[ \t]*)(?<fence>`{3,}|~{3,})[ \t]*(?<info>[^`]*)$/;
+
+/** A language and its attributes: `python`, `{.python}`, `python title="a.py"`, `python:main.py`. Not a statement. */
+const INFO =
+  /^\{?\.?(?!(?:class|def|for|from|if|import|print|try|while|with)\b)(?<language>[\w+#-]+)(?:[,:}].*|[ \t]+[^\s=].*)?$/;
+
+export function isPython({ language }: Block): boolean {
+  return PYTHON.has(language);
+}
+
+/** All blocks whose opening fence has a line of its own, in order. One that is never closed ends with the text. */
+export function fencedBlocks(text: string): Block[] {
+  const blocks: Block[] = [];
+  for (let at = 0; at < text.length;) {
+    const lineEnd = endOfLine(text, at);
+    const opening = openingOf(text.slice(at, lineEnd));
+    if (opening === null) {
+      at = lineEnd + 1;
+      continue;
+    }
+    const body = text.slice(lineEnd + 1);
+    const { end, next } = findClosing(body, opening);
+    blocks.push({ language: opening.language, code: outdent(body.slice(0, end), opening.indent) });
+    at = lineEnd + 1 + next;
+  }
+  return blocks.filter(({ code }) => code.trim() !== '');
+}
+
+/** Blocks that begin within a line: three backticks or more, up to as many again. */
+export function inlineBlocks(text: string): Block[] {
+  const blocks: Block[] = [];
+  let opening: RegExpExecArray | null = null;
+  for (const run of text.matchAll(/`{3,}/g)) {
+    if (opening === null) {
+      opening = run;
+    } else if (run[0] === opening[0]) {
+      blocks.push(inlineBlock(text.slice(opening.index + opening[0].length, run.index)));
+      opening = null;
+    }
+  }
+  return blocks.filter(({ code }) => code.trim() !== '' && !isQuoted(code));
+}
+
+interface Opening {
+  readonly indent: string;
+  readonly fence: string;
+  readonly language: string;
+}
+
+function openingOf(line: string): Opening | null {
+  const { indent = '', fence = '', info = '' } = OPENING.exec(line)?.groups ?? {};
+  const trimmed = info.trim();
+  const language = trimmed === '' ? '' : INFO.exec(trimmed)?.groups?.['language'];
+  return fence === '' || language === undefined ? null : { indent, fence, language: language.toLowerCase() };
+}
+
+/** Where the code of a block ends, and where the text goes on. */
+interface Closing {
+  readonly end: number;
+  readonly next: number;
+}
+
+/** A fence in a string of the code does not close it, if another does. */
+function findClosing(body: string, { fence, language }: Opening): Closing {
+  const mark = fence.slice(0, 1);
+  const line = new RegExp(`^[ \\t]*${mark}{${fence.length},}[ \\t]*$`, 'gm');
+  // Python has no bare backticks, so that a fence of them may also end a line of code.
+  const bare = mark === '`' ? new RegExp(`\`{${fence.length},}`, 'g') : line;
+  const mayBePython = language === '' || PYTHON.has(language);
+  const found = (mayBePython ? bareMatch(body, bare) : null) ?? line.exec(body);
+  return found === null
+    ? { end: body.length, next: body.length }
+    : { end: found.index, next: endOfLine(body, found.index) + 1 };
+}
+
+function inlineBlock(content: string): Block {
+  const { language = '', rest = '' } = /^(?<language>[\w+#-]+)[ \t]*\n(?<rest>[^]*)$/.exec(content)?.groups ?? {};
+  if (language !== '')
+    return { language: language.toLowerCase(), code: outdent(rest, /^[ \t]*/.exec(rest)?.[0] ?? '') };
+  const [, word = '', code = ''] = /^(\w+)[ \t]+([^]+)$/.exec(content) ?? [];
+  const tag = word.toLowerCase();
+  if (PYTHON.has(tag) || OTHERS.has(tag)) return { language: tag, code: code.trim() };
+  const lines = content.replace(/^[ \t]*\n/, '').trimEnd();
+  return { language: '', code: outdent(lines, /^[ \t]*/.exec(lines)?.[0] ?? '') };
+}
+
+/** Lines of a quotation, whose marks are no code. */
+function isQuoted(code: string): boolean {
+  return /\n[ \t]*>/.test(code);
+}
+
+/** Markdown takes the fence's own indentation off each line. */
+function outdent(code: string, indent: string): string {
+  const lines = code.trimEnd().split('\n');
+  return lines.map((line) => line.slice(sharedLength(line, indent))).join('\n');
+}
+
+function sharedLength(line: string, indent: string): number {
+  let length = 0;
+  while (length < indent.length && line[length] === indent[length]) length += 1;
+  return length;
+}
+
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end;
+}
