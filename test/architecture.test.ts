@@ -17,6 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: ['execution'],
   session: ['execution', 'engine', 'environment'],
   environment: [],
+  artifact: ['execution'],
+  text: ['execution'],
   cli: ['execution', 'engine', 'session', 'environment'],
 };
 

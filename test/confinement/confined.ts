@@ -7,7 +7,7 @@ import type { Attempt } from './attempts.ts';
 import { broken, contained, escaped, wordOf, type Finding } from './verdict.ts';
 import { countMarked, type World } from './world.ts';
 
-const TOO_MUCH_MEMORY = 80 << 20;
+const TOO_MUCH_MEMORY = 200 << 20;
 const TOO_MANY_RESULTS = 10_000;
 const LIVE_THREAD = 'import threading, time\nthreading.Thread(target=time.sleep, args=(20,), daemon=True).start()';
 

@@ -37,6 +37,18 @@ export async function removeGroups(directories: readonly string[], prefix: strin
   }
 }
 
+/** Removes the control groups of engines whose process was killed; one that is still in use cannot be removed. */
+export async function removeStaleGroups(directories: readonly string[]): Promise<void> {
+  for (const directory of directories) {
+    const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
+    const stale = names.filter((name) => {
+      const pid = /^vivarium-(\d+)-/.exec(name)?.[1];
+      return pid !== undefined && !isRunning(Number(pid));
+    });
+    await Promise.allSettled(stale.map((name) => rmdir(path.join(directory, name))));
+  }
+}
+
 /** A group can be removed once its last process has left, which the kernel does in its own time. */
 async function removeGroup(directory: string): Promise<void> {
   for (let attempt = 0; attempt < GROUP_ATTEMPTS; attempt += 1) {

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
-import { removeGroups, removeStale, removeTree } from './clean-up.ts';
+import { removeGroups, removeStale, removeStaleGroups, removeTree } from './clean-up.ts';
 import { describeIsolation } from './isolation.ts';
 import { Link, type LinkOptions, type Place } from './link.ts';
 import { Pool } from './pool.ts';
@@ -171,7 +171,7 @@ class LocalEngine implements Engine, SessionHost {
       this.#pool.fill();
       await removeGroups(this.#groupDirectories, `${name}-`);
     });
-    this.#cleaning = Promise.all([this.#cleaning, cleaned]);
+    this.#cleaning = Promise.all([this.#cleaning, cleaned, removeStaleGroups(this.#groupDirectories)]);
     return template;
   }
 }

@@ -156,6 +156,7 @@ export class Link {
   /** Bytes that end the output of one run: no program prints them by accident, no two runs share them. */
   nextMark(): Buffer {
     const mark = Buffer.from(this.#nonce);
+    mark[0] = 0xff; // never part of text: no end of a line has to wait until it is known not to begin a mark
     this.#marks += 1;
     mark.writeUInt32BE(this.#marks, mark.length - 4);
     return mark;

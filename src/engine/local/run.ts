@@ -14,7 +14,7 @@ const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
 /** Far above what a worker of ours sends; who passes them forges frames. */
 const MAX_RESULTS = 10_000;
-const MAX_RESULT_BYTES = 64 << 20;
+const MAX_RESULT_BYTES = 32 << 20;
 const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
 
 /** Why a run was stopped from outside. */

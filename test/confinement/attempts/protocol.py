@@ -111,7 +111,7 @@ def forge_prototype():
 @attempt(judge="memory")
 def flood_frames():
     """Send results without end, each as large as a frame may be."""
-    for _ in range(40):
+    for _ in range(160):
         _send({"type": "result", "id": HOST["runId"], "data": {"text/plain": "x" * (4 * MIB)}})
 
 
