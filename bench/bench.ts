@@ -33,7 +33,7 @@ export function resultOf(execution: Execution): string | undefined {
       `a measured run has ${execution.outcome.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`,
     );
   }
-  const text = execution.results.at(-1)?.['text/plain'];
+  const text = execution.results.at(-1)?.data['text/plain'];
   return typeof text === 'string' ? text : undefined;
 }
 

@@ -6,7 +6,7 @@ await using session = await interpreter.createSession();
 
 await session.runCode('prices = [19.9, 5.5, 12.0]');
 const { results, state } = await session.runCode('sum(prices) / len(prices)');
-console.log('mean:', results[0]?.['text/plain'], '· state:', state.status);
+console.log('mean:', results[0]?.data['text/plain'], '· state:', state.status);
 
 const { outcome, error } = await session.runCode('prices[10]');
 console.log(outcome.status, '·', error?.name, '·', error?.value);

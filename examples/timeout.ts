@@ -19,4 +19,4 @@ while True: pass
 console.log('deaf to signals:', stubborn.outcome.status, '· state:', stubborn.state.status);
 
 const { results } = await session.runCode('len(seen) > 1000');
-console.log('kept what the first loop did:', results[0]?.['text/plain']);
+console.log('kept what the first loop did:', results[0]?.data['text/plain']);

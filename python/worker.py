@@ -6,6 +6,7 @@ survive accidents, not malice; facts such as exit, timeout and memory are decide
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import os
 import select
@@ -16,11 +17,16 @@ import wire
 from cell import source, trace, values
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
+from encode.frames import summarize_frames
+from encode.value import encode_value
 from join import Admission
+from show import notebook
+from show.display import Publisher
 from twins import Twins
 
 EXIT_BROKEN = 70
 SIOCOUTQ = 0x5411
+LARGEST_FORM = 5_000_000
 WARM_NAME = "<warm>"
 WARM_CODE = "1 + 1"
 
@@ -55,6 +61,9 @@ class Worker:
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
         self._runner.install_guards()
+        self._run_id = ""
+        self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
+        notebook.install(builtins, self._publisher)
 
     def serve(self) -> None:
         """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
@@ -85,7 +94,7 @@ class Worker:
         if self._twins.is_due and self._make_twin():
             return  # we are that twin, woken because this very run was lost
         signal.signal(signal.SIGINT, self._on_interrupt)
-        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False}
+        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": []}
         try:
             self._armed = True
             self._execute(request)
@@ -96,12 +105,12 @@ class Worker:
             del error
         self._armed = False
         done["variables"] = self._ledger.changes(self._runner.namespace)
+        self._collect(request, done)
         done["changed"] = self._twins.is_due
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
         self._results.append(wire.encode(done))
-        wire.write_all(self._control, b"".join(self._results))
-        self._results.clear()
+        self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
     def _execute(self, request: dict) -> None:
@@ -111,19 +120,44 @@ class Worker:
         self._flags = prepared.flags
         if not prepared.looks_only:
             self._twins.begin_change()
+        self._run_id = request["id"]
+        self._publisher.begin_run(svg=request["svg"])
         try:
-            self._runner.run(prepared, self._echo_printed if request["echo"] == "all" else self._echo(request["id"]))
+            self._runner.run(prepared, print if request["echo"] == "all" else self._publisher.echo)
         finally:
+            self._publisher.end_run()  # also after an error: what was drawn before it counts
             self._runner.flush()
 
-    def _echo_printed(self, value: object) -> None:
-        print(value)
+    def _collect(self, request: dict, done: dict[str, object]) -> None:
+        """What the host asked to know of the variables; values may be slow to describe, so the clock still runs."""
+        changes = done["variables"]
+        try:
+            self._armed = True
+            done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
+            name = request["resultVariable"]
+            if name is not None and name in self._runner.namespace:
+                done["value"] = encode_value(self._runner.namespace[name])
+        except KeyboardInterrupt as error:
+            self._armed = False
+            done["error"] = done["error"] or trace.describe(error)
+        self._armed = False
 
-    def _echo(self, run: str):  # noqa: ANN202
-        def tell(value: object) -> None:
-            self._results.append(wire.encode({"type": "result", "id": run, "data": {"text/plain": values.text_of(value)}}))
+    def _send_item(self, item: dict) -> None:
+        """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
+        texts = {mime: form for mime, form in item["data"].items() if isinstance(form, str)}
+        binary = {mime: form for mime, form in item["data"].items() if isinstance(form, bytes)}
+        header = {
+            **{"type": "result", "id": self._run_id, "kind": item["kind"], "data": texts},
+            **{"binary": [[mime, len(form)] for mime, form in binary.items()]},
+            **{"chart": item["chart"], "title": item["title"]},
+        }
+        self._results.append(wire.encode(header, b"".join(binary.values())))
+        if item["kind"] != "result":
+            self._flush_results()
 
-        return tell
+    def _flush_results(self) -> None:
+        wire.write_all(self._control, b"".join(self._results))
+        self._results.clear()
 
     def _on_interrupt(self, *_: object) -> None:
         if self._armed:

@@ -8,6 +8,6 @@ export type { Level, Limits, Mount } from './config.ts';
 export type { Echo, Rollback } from './engine/engine.ts';
 export type { Environment } from './environment/environment.ts';
 export type { Event, Summary } from './execution/event.ts';
-export type { Execution, Result, StateReceipt, StreamBytes, Truncation, Variable, VariableChanges } from './execution/execution.ts';
+export type { DataFrameSummary, Execution, Json, Result, StateReceipt, StreamBytes, Truncation, Variable, VariableChanges } from './execution/execution.ts';
 export type { Isolation, Mechanism } from './execution/isolation.ts';
 export type { Outcome, PythonError } from './execution/outcome.ts';

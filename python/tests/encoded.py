@@ -1,4 +1,4 @@
-"""A reader of what `cell.encode` writes: strict parsing, and the way back for every form that has one."""
+"""A reader of what `encode.value` writes: strict parsing, and the way back for every form that has one."""
 
 from __future__ import annotations
 

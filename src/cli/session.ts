@@ -50,7 +50,7 @@ export async function show(events: AsyncIterable<Event>, { stdout, stderr }: Con
         await (event.stream === 'stdout' ? stdout : stderr).write(event.text);
         break;
       case 'result':
-        await stdout.line(event.data['text/plain'] ?? '');
+        await stdout.line(event.result.data['text/plain'] ?? '');
         break;
       case 'done':
         summary = event.summary;

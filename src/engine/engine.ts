@@ -53,6 +53,10 @@ export interface RunRequest {
   readonly filename?: string;
   readonly echo: Echo;
   readonly timeoutMs: number;
+  /** A variable whose value is wanted as JSON when the run has ended. */
+  readonly resultVariable?: string;
+  /** Figures of matplotlib as SVG too. */
+  readonly svg?: boolean;
   /** False for code that makes a session what it is: `rollback` does not undo it. */
   readonly isUndoable?: boolean;
   readonly signal?: AbortSignal;

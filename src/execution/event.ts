@@ -3,7 +3,9 @@ import type { Execution, Result, StreamBytes } from './execution.ts';
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
-  | { readonly type: 'result'; readonly data: Result }
+  | { readonly type: 'result'; readonly result: Result }
+  /** What was shown so far is to be dropped: `clear_output()`. */
+  | { readonly type: 'clear' }
   | { readonly type: 'done'; readonly summary: Summary };
 
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */

@@ -9,6 +9,9 @@ export interface Execution {
   readonly logs: { readonly stdout: string; readonly stderr: string };
   readonly results: readonly Result[];
   readonly error?: PythonError;
+  /** Of `resultVariable`, when it was asked for and exists; see docs/values.md. */
+  readonly value?: Json;
+  readonly dataframes: readonly DataFrameSummary[];
   readonly state: StateReceipt;
   /** Present when output went over its budget: what was printed, what was kept. */
   readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation };
@@ -18,8 +21,35 @@ export interface Execution {
   readonly isolation: Isolation;
 }
 
-/** A value shown by the run, as a MIME bundle: at least `text/plain`. */
-export type Result = Readonly<Record<string, string>>;
+/** Something that the run showed. */
+export interface Result {
+  /** `result`: the value of the last expression. `display`: asked for by `display()`. `figure`: a plot, shown or left open. */
+  readonly kind: 'result' | 'display' | 'figure';
+  /** Its forms by MIME type, at least `text/plain`; pictures are base64, JSON types are JSON text. */
+  readonly data: Readonly<Record<string, string>>;
+  /** The data behind a picture: titles, axes, series. */
+  readonly chart?: Json;
+  readonly title?: string;
+}
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** A DataFrame that the run created or changed. */
+export interface DataFrameSummary {
+  readonly name: string;
+  /** Its class: a subclass of DataFrame keeps its name. */
+  readonly type: string;
+  readonly rows: number;
+  readonly columnCount: number;
+  readonly columns: readonly { readonly name: string; readonly dtype: string; readonly missing: number | null }[];
+  /** The first rows; values as docs/values.md has them. */
+  readonly preview: readonly (readonly Json[])[];
+  /** Labels of these rows, when they are more than numbers. */
+  readonly index?: readonly Json[] | undefined;
+  readonly repr: string;
+  /** What was left out. */
+  readonly note?: string | undefined;
+}
 
 /** Bytes per stream. */
 export interface StreamBytes {

@@ -13,7 +13,10 @@ export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes
         streams[event.stream].add(event.text);
         break;
       case 'result':
-        results.push(event.data);
+        results.push(event.result);
+        break;
+      case 'clear':
+        results.length = 0;
         break;
       case 'done': {
         const { outputBytes: _, ...summary } = event.summary;

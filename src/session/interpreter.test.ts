@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => interpreter?.close());
 
 async function textOf(code: string, options: Parameters<Interpreter['runCode']>[1] = {}): Promise<string | undefined> {
-  return (await interpreter.runCode(code, options)).results[0]?.['text/plain'];
+  return (await interpreter.runCode(code, options)).results[0]?.data['text/plain'];
 }
 
 test('two clients use the same name for different values', async () => {
@@ -37,7 +37,7 @@ test('20 sessions in parallel, and none sees another', async () => {
   const run = (n: number, code: string) => interpreter.runCode(code, { sessionId: `parallel-${n}` });
   await Promise.all(numbers.map((n) => run(n, `mine = ${n}\nopen("mine", "w").write(str(mine))`)));
   const answers = await Promise.all(numbers.map((n) => run(n, '(mine, open("mine").read())')));
-  expect(answers.map(({ results }) => results[0]?.['text/plain'])).toEqual(numbers.map((n) => `(${n}, '${n}')`));
+  expect(answers.map(({ results }) => results[0]?.data['text/plain'])).toEqual(numbers.map((n) => `(${n}, '${n}')`));
   expect(new Set(answers.map(({ sessionId }) => sessionId)).size).toBe(20);
   await Promise.all(answers.map(({ sessionId }) => interpreter.getSession(sessionId).close()));
 });
@@ -85,7 +85,7 @@ test('an evicted session says so: by id as an error, by key as a lost state', as
     ['"x" in globals()', '1'].map((code) => own.runCode(code, { clientId: 'c' })),
   );
   expect(fresh).toMatchObject({
-    results: [{ 'text/plain': 'False' }],
+    results: [{ data: { 'text/plain': 'False' } }],
     state: { status: 'lost', reason: expect.stringContaining('evicted after 30 ms') as unknown },
   });
   expect(next?.state.status).toBe('preserved');
@@ -99,7 +99,7 @@ test('a session that runs is not idle', async () => {
 
 test('at the cap of all sessions the error comes at once; the interpreter has init code for each', async () => {
   await using own = await small({ maxSessions: 1, initCode: 'started = True' });
-  expect((await own.runCode('started')).results).toEqual([{ 'text/plain': 'True' }]);
+  expect((await own.runCode('started')).results).toMatchObject([{ data: { 'text/plain': 'True' } }]);
   await expect(own.runCode('1', { clientId: 'x' })).rejects.toMatchObject({
     code: 'SESSION_LIMIT',
     message: expect.stringMatching(/1 sessions? .*maxSessions/) as unknown,
@@ -112,14 +112,14 @@ test('init code that fails is tried again, in a fresh interpreter, when the sess
     'fresh = "seen" not in globals(); seen = 1; open("tries", "a").write("x"); assert len(open("tries").read()) > 1';
   await using own = await small({ initCode });
   await expect(own.runCode('1')).rejects.toMatchObject({ code: 'INIT_FAILED' });
-  expect((await own.runCode('fresh')).results).toEqual([{ 'text/plain': 'True' }]);
+  expect((await own.runCode('fresh')).results).toMatchObject([{ data: { 'text/plain': 'True' } }]);
 });
 
 test('a run once leaves neither variables nor files', async () => {
   const first = await interpreter.runOnce('x = 1\nopen("f", "w").close()\nimport os; os.getcwd()', { echo: 'last' });
   expect(first.outcome.status).toBe('succeeded');
   const second = await interpreter.runOnce('import os; ("x" in globals(), os.listdir())', { initCode: 'y = 1' });
-  expect(second.results).toEqual([{ 'text/plain': '(False, [])' }]);
+  expect(second.results).toMatchObject([{ data: { 'text/plain': '(False, [])' } }]);
   expect(second.sessionId).not.toBe(first.sessionId);
   expect(() => interpreter.getSession(first.sessionId)).toThrow(expect.objectContaining({ code: 'SESSION_NOT_FOUND' }));
 });

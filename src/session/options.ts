@@ -31,6 +31,10 @@ export interface SessionOptions {
 export interface RunOptions {
   readonly echo?: Echo;
   readonly timeoutMs?: number;
+  /** A variable whose value comes back as `execution.value`, as JSON. */
+  readonly resultVariable?: string;
+  /** Figures of matplotlib as SVG too, besides PNG. */
+  readonly svg?: boolean;
   /** Takes a waiting run out of the queue and stops a running one; both end as `cancelled`. */
   readonly signal?: AbortSignal;
   readonly whenBusy?: 'queue' | 'refuse';
@@ -55,6 +59,11 @@ const runShape = {
   code: z.string(),
   echo: z.enum(ECHO).optional(),
   timeoutMs: Limits.shape.timeoutMs.unwrap().optional(),
+  resultVariable: z
+    .string()
+    .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, 'must be the name of a variable')
+    .optional(),
+  svg: z.boolean().optional(),
   signal: z.instanceof(AbortSignal).optional(),
   whenBusy: z.enum(['queue', 'refuse']).default('queue'),
 };

@@ -129,13 +129,15 @@ export class Runs {
     await this.#initCode.run(signal);
   }
 
-  #request({ code, echo, timeoutMs, signal }: Run): RunRequest & { readonly signal: AbortSignal } {
+  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: Run): RunRequest & { readonly signal: AbortSignal } {
     const closed = this.#closed.signal;
     return {
       id: randomUUID(),
       code,
       echo: echo ?? this.#settings.echo,
       timeoutMs: timeoutMs ?? this.#settings.limits.timeoutMs,
+      ...(resultVariable !== undefined && { resultVariable }),
+      ...(svg !== undefined && { svg }),
       signal: signal ? AbortSignal.any([signal, closed]) : closed,
     };
   }
@@ -177,6 +179,7 @@ export class Runs {
       id,
       sessionId: this.#inner.id,
       outcome: { status: 'cancelled' },
+      dataframes: [],
       state: { status: 'preserved', generation: this.#generation, variables },
       durationMs: 0,
       isolation: this.#inner.isolation,

@@ -51,7 +51,7 @@ test('expressions are echoed as the session, or else the run, says', async () =>
   const session = await open({ echo: 'all' });
   expect((await session.runCode('1\n2')).logs.stdout).toBe('1\n2\n');
   const last = await session.runCode('1\n2', { echo: 'last' });
-  expect(last).toMatchObject({ logs: { stdout: '' }, results: [{ 'text/plain': '2' }] });
+  expect(last).toMatchObject({ logs: { stdout: '' }, results: [{ data: { 'text/plain': '2' } }] });
   expect(await session.runCode('1\n2', { echo: 'none' })).toMatchObject({ logs: { stdout: '' }, results: [] });
 });
 
@@ -61,7 +61,7 @@ test('__future__, await and indented code work as they are written', async () =>
   const code = '    import asyncio\n    def f(a: Missing): pass\n    await asyncio.sleep(0, 42)';
   expect(await session.runCode(code)).toMatchObject({
     outcome: { status: 'succeeded' },
-    results: [{ 'text/plain': '42' }],
+    results: [{ data: { 'text/plain': '42' } }],
   });
 });
 
@@ -71,7 +71,7 @@ test('runs of one session take turns, in the order of the calls', async () => {
   const second = session.runCode('order.append(2)');
   expect(session.info()).toMatchObject({ status: 'running', queued: 1 });
   await Promise.all([first, second]);
-  expect((await session.runCode('order')).results).toEqual([{ 'text/plain': '[1, 2]' }]);
+  expect((await session.runCode('order')).results).toMatchObject([{ data: { 'text/plain': '[1, 2]' } }]);
 });
 
 test('a full queue refuses with numbers, and who asks not to wait is refused', async () => {
@@ -100,7 +100,7 @@ test('an abort in the queue gives the place up, and the code never runs', async 
     state: { status: 'preserved' },
   });
   await events.return();
-  expect((await later).results).toEqual([{ 'text/plain': 'False' }]);
+  expect((await later).results).toMatchObject([{ data: { 'text/plain': 'False' } }]);
   const never = await session.runCode('1', { signal: controller.signal });
   expect(never.outcome).toEqual({ status: 'cancelled' });
 });
@@ -115,7 +115,7 @@ test('an abort while running stops the program, keeps its output and the state',
     if (event.type === 'output') controller.abort();
   }
   expect(events.at(-1)).toMatchObject({ type: 'done', summary: { outcome: { status: 'cancelled' } } });
-  expect((await session.runCode('kept')).results).toEqual([{ 'text/plain': '1' }]);
+  expect((await session.runCode('kept')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
 test('interrupt stops what runs, and harms nobody when nothing does', async () => {
@@ -126,7 +126,7 @@ test('interrupt stops what runs, and harms nobody when nothing does', async () =
   await session.interrupt();
   const rest = await Array.fromAsync(events);
   expect(rest.at(-1)).toMatchObject({ type: 'done', summary: { outcome: { status: 'cancelled' } } });
-  expect((await session.runCode('kept')).results).toEqual([{ 'text/plain': '1' }]);
+  expect((await session.runCode('kept')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
 test('the stream shows the first print before the end', async () => {
@@ -148,7 +148,7 @@ test('who hears `done` may go on with the session inside the loop', async () => 
   for await (const event of session.stream('x = 5')) {
     if (event.type === 'done') results.push(...(await session.runCode('x')).results);
   }
-  expect(results).toEqual([{ 'text/plain': '5' }]);
+  expect(results).toMatchObject([{ data: { 'text/plain': '5' } }]);
 });
 
 test('breaking out of a stream stops the program and frees the session', async () => {
@@ -173,10 +173,10 @@ test('rollback undoes the last run, reset begins anew on the same files', async 
   await session.runCode('x = 1\nopen("kept", "w").close()');
   await session.runCode('x = 2');
   expect(await session.rollback()).toMatchObject({ generation: 2 });
-  expect((await session.runCode('x')).results).toEqual([{ 'text/plain': '1' }]);
+  expect((await session.runCode('x')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
   await session.reset();
   const execution = await session.runCode('import os; ("x" in globals(), os.path.exists("kept"))');
-  expect(execution.results).toEqual([{ 'text/plain': '(False, True)' }]);
+  expect(execution.results).toMatchObject([{ data: { 'text/plain': '(False, True)' } }]);
   await expect((await open()).rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });
 });
 
@@ -191,14 +191,14 @@ test('a crash is an outcome, and the state before it is back', async () => {
   await session.runCode('kept = 1');
   const execution = await session.runCode('import os; os._exit(3)');
   expect(execution).toMatchObject({ outcome: { status: 'crashed', exitCode: 3 }, state: { status: 'restored' } });
-  expect((await session.runCode('kept')).results).toEqual([{ 'text/plain': '1' }]);
+  expect((await session.runCode('kept')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
 test('init code runs once before everything, and again after a reset', async () => {
   const session = await open({ initCode: 'print("not shown")\nstarted = globals().get("started", 0) + 1' });
   expect(session.info().executions).toBe(0);
-  expect(await session.runCode('started')).toMatchObject({ logs: { stdout: '' }, results: [{ 'text/plain': '1' }] });
-  expect((await session.runCode('started')).results).toEqual([{ 'text/plain': '1' }]);
+  expect(await session.runCode('started')).toMatchObject({ logs: { stdout: '' }, results: [{ data: { 'text/plain': '1' } }] });
+  expect((await session.runCode('started')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
   await session.reset();
   expect((await session.inspect()).map(({ name }) => name)).toEqual(['started']);
 });
@@ -208,13 +208,13 @@ test('init code runs again when the state was lost', async () => {
   const thread = 'import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()';
   await session.runCode(thread);
   expect((await session.runCode('import os; os._exit(1)')).state.status).toBe('lost');
-  expect((await session.runCode('base')).results).toEqual([{ 'text/plain': '1' }]);
+  expect((await session.runCode('base')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
 test('init code is not what a rollback undoes', async () => {
   const session = await open({ initCode: 'base = 1' });
   await expect(session.rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });
-  expect((await session.runCode('base')).results).toEqual([{ 'text/plain': '1' }]);
+  expect((await session.runCode('base')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
 test('init code that fails is an error with its traceback, and leaves no session behind', async () => {

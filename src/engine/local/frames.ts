@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 const LENGTHS_BYTES = 8;
-const MAX_FRAME_BYTES = 8 << 20;
+const MAX_FRAME_BYTES = 16 << 20;
 const MAX_DEPTH = 64;
 
 /** One frame: two lengths, a JSON header, raw bytes. */
@@ -16,6 +16,12 @@ export function encodeFrame(header: object): Buffer {
 /** What came over a channel breaks its rules. The message says which. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
+}
+
+/** What lies between two lengths and the next frame. */
+export interface Frame {
+  readonly header: unknown;
+  readonly payload: Buffer;
 }
 
 /** Cuts a stream of bytes into frames. Its input is hostile: sizes and depth are bounded before anything is parsed. */
@@ -33,8 +39,8 @@ export class FrameReader {
     return this.#skipped.promise;
   }
 
-  /** The headers of all frames that are complete now. */
-  *push(chunk: Buffer): Generator<unknown, void, undefined> {
+  /** All frames that are complete now. */
+  *push(chunk: Buffer): Generator<Frame, void, undefined> {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     // Chunks are joined once a whole frame is there, not each time one arrives.
@@ -43,9 +49,10 @@ export class FrameReader {
     while ((this.#wanted = frameLength(data)) <= data.length) {
       const end = LENGTHS_BYTES + data.readUInt32BE(0);
       const text = data.subarray(LENGTHS_BYTES, end);
+      const payload = data.subarray(end, this.#wanted);
       data = data.subarray(this.#wanted);
       this.#keep(data);
-      yield parseHeader(text);
+      yield { header: parseJson(text), payload };
     }
   }
 
@@ -79,12 +86,13 @@ function frameLength(data: Buffer): number {
   return LENGTHS_BYTES + bytes;
 }
 
-function parseHeader(text: Buffer): unknown {
+/** Parses JSON of hostile origin. */
+export function parseJson(text: Buffer): unknown {
   if (!isShallow(text)) throw new ProtocolViolation(`JSON nested deeper than ${MAX_DEPTH}`);
   try {
     return JSON.parse(text.toString('utf8'));
   } catch (error) {
-    throw new ProtocolViolation('a header that is not JSON', { cause: error });
+    throw new ProtocolViolation('text that is not JSON', { cause: error });
   }
 }
 
@@ -110,11 +118,11 @@ function isShallow(text: Buffer): boolean {
 export function readFrames(
   socket: Socket,
   reader: FrameReader,
-  on: { frame(header: unknown): void; violation(error: ProtocolViolation): void },
+  on: { frame(frame: Frame): void; violation(error: ProtocolViolation): void },
 ): void {
   socket.on('data', (chunk) => {
     try {
-      for (const header of reader.push(chunk)) on.frame(header);
+      for (const frame of reader.push(chunk)) on.frame(frame);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
       on.violation(error);

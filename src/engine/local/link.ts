@@ -248,7 +248,7 @@ export class Link {
     this.stdout = new OutputPipe(channels.stdout);
     this.stderr = new OutputPipe(channels.stderr);
     readFrames(channels.control, this.#reader, {
-      frame: (header) => this.#hear(header),
+      frame: (frame) => this.#hear(parseWorkerFrame(frame)),
       violation: (error) => this.#breach(error),
     });
     channels.control.resume();
@@ -318,8 +318,7 @@ export class Link {
     }
   }
 
-  #hear(header: unknown): void {
-    const frame = parseWorkerFrame(header);
+  #hear(frame: WorkerFrame): void {
     if (frame.type === 'twin' && this.#present === null)
       this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
     else if (frame.type === 'ready' && this.#pid === 0) {

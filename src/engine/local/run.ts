@@ -1,13 +1,13 @@
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event } from '../../execution/event.ts';
-import type { VariableChanges } from '../../execution/execution.ts';
+import type { DataFrameSummary, VariableChanges } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import type { RunRequest } from '../engine.ts';
 import { EventQueue } from './event-queue.ts';
 import { ProtocolViolation } from './frames.ts';
 import type { Exit, Link } from './link.ts';
-import type { DoneFrame, WorkerFrame } from './worker-frame.ts';
+import type { DoneFrame, ResultFrame, WorkerFrame } from './worker-frame.ts';
 
 const WATCH_AFTER_MS = 50;
 const MARK_TIMEOUT_MS = 1000;
@@ -28,6 +28,9 @@ export interface RunFacts {
   readonly reason: string | null;
   readonly variables: VariableChanges;
   readonly unprotected: string | null;
+  /** JSON text of the variable that was asked for. */
+  readonly value: string | null;
+  readonly dataframes: readonly DataFrameSummary[];
   readonly durationMs: number;
   readonly outputBytes: { readonly stdout: number; readonly stderr: number };
 }
@@ -86,8 +89,8 @@ export class Run {
   async #conduct(): Promise<RunFacts> {
     const mark = this.#link.nextMark();
     this.#begin(mark);
-    const { id, code, echo, filename } = this.#request;
-    this.#link.send({ type: 'run', id, code, echo, filename, mark: mark.toString('hex') });
+    const { id, code, echo, filename, resultVariable = null, svg = false } = this.#request;
+    this.#link.send({ type: 'run', id, code, echo, filename, resultVariable, svg, mark: mark.toString('hex') });
     try {
       const ending = await this.#ending.promise;
       this.#isEnding = true;
@@ -137,21 +140,25 @@ export class Run {
 
   #onFrame(frame: WorkerFrame): void {
     if (frame.type === 'result' && frame.id === this.#request.id) {
-      this.#addResult(frame.data);
+      this.#addResult(frame);
     } else if (frame.type === 'done' && frame.id === this.#request.id && !this.#isEnding) {
       this.#isEnding = true;
       this.#ending.resolve(frame);
     } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
   }
 
-  #addResult(data: Record<string, string>): void {
+  #addResult({ kind, data, chart, title }: ResultFrame): void {
     const size = Object.values(data).reduce((sum, text) => sum + text.length, 0);
     this.#results += 1;
     this.#resultBytes += size;
     if (this.#results > MAX_RESULTS || this.#resultBytes > MAX_RESULT_BYTES) {
       throw new ProtocolViolation(`${this.#results} results of ${this.#resultBytes} bytes`);
     }
-    this.#queue.push({ type: 'result', data }, size);
+    if (kind === 'clear') this.#queue.push({ type: 'clear' }, 0);
+    else {
+      const result = { kind, data, ...(chart !== null && { chart }), ...(title !== null && { title }) };
+      this.#queue.push({ type: 'result', result }, size);
+    }
   }
 
   async #interrupt(): Promise<void> {
@@ -178,6 +185,8 @@ export class Run {
       reason: null,
       variables: done.variables,
       unprotected: done.unprotected,
+      value: done.value,
+      dataframes: done.dataframes,
     };
   }
 
@@ -225,6 +234,8 @@ export class Run {
       reason: describeLoss(outcome),
       variables: UNTOUCHED,
       unprotected: null,
+      value: null,
+      dataframes: [],
     };
   }
 

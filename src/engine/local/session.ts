@@ -1,8 +1,9 @@
 import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
-import type { Variable } from '../../execution/execution.ts';
+import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { EngineSession, Rollback, RunRequest } from '../engine.ts';
+import { parseJson } from './frames.ts';
 import type { Exit, Link, LinkOptions, Place } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
 import type { WorkerFrame } from './worker-frame.ts';
@@ -266,6 +267,8 @@ export class LocalSession implements EngineSession {
       sessionId: this.id,
       outcome: facts.outcome,
       ...(facts.error !== null && { error: facts.error }),
+      ...(facts.value !== null && { value: parseJson(Buffer.from(facts.value)) as Json }),
+      dataframes: facts.dataframes,
       state: {
         status: notice?.status ?? facts.status,
         generation: this.#generation,

@@ -1,9 +1,21 @@
 import { z } from 'zod';
-import { ProtocolViolation } from './frames.ts';
+import { ProtocolViolation, type Frame } from './frames.ts';
 
 const MAX_NAMES = 1000;
-const MAX_RESULT_TYPES = 32;
+const MAX_FORMS = 32;
 const Names = z.array(z.string()).max(MAX_NAMES);
+const Mime = z.string().max(200);
+const DataFrameSummary = z.object({
+  name: z.string(),
+  type: z.string(),
+  rows: z.int().nonnegative(),
+  columnCount: z.int().nonnegative(),
+  columns: z.array(z.object({ name: z.string(), dtype: z.string(), missing: z.int().nonnegative().nullable() })).max(1000),
+  preview: z.array(z.array(z.json())).max(100),
+  index: z.array(z.json()).max(100).optional(),
+  repr: z.string(),
+  note: z.string().optional(),
+});
 
 /** What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. */
 const WorkerFrame = z.discriminatedUnion('type', [
@@ -15,9 +27,11 @@ const WorkerFrame = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('result'),
     id: z.string(),
-    data: z
-      .record(z.string().max(200), z.string())
-      .refine((data) => Object.keys(data).length <= MAX_RESULT_TYPES, 'too many MIME types'),
+    kind: z.enum(['result', 'display', 'figure', 'clear']),
+    data: z.record(Mime, z.string()),
+    binary: z.array(z.tuple([Mime, z.int().nonnegative()])).max(MAX_FORMS),
+    chart: z.json().nullable(),
+    title: z.string().max(1000).nullable(),
   }),
   z.object({
     type: z.literal('done'),
@@ -25,6 +39,8 @@ const WorkerFrame = z.discriminatedUnion('type', [
     error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
     memory: z.boolean(),
     changed: z.boolean(),
+    value: z.string().nullable(),
+    dataframes: z.array(DataFrameSummary).max(100),
     marked: z.boolean(),
     unprotected: z.string().max(1000).nullable(),
     variables: z.object({ added: Names, changed: Names, removed: Names, omitted: z.int().nonnegative().optional() }),
@@ -45,10 +61,22 @@ const WorkerFrame = z.discriminatedUnion('type', [
   }),
 ]);
 export type WorkerFrame = z.infer<typeof WorkerFrame>;
+export type ResultFrame = Extract<WorkerFrame, { type: 'result' }>;
 export type DoneFrame = Extract<WorkerFrame, { type: 'done' }>;
 
-export function parseWorkerFrame(header: unknown): WorkerFrame {
+export function parseWorkerFrame({ header, payload }: Frame): WorkerFrame {
   const parsed = WorkerFrame.safeParse(header);
   if (!parsed.success) throw new ProtocolViolation(`an unknown frame: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  return parsed.data.type === 'result' ? withBinary(parsed.data, payload) : parsed.data;
+}
+
+/** Bytes come behind the header; in a bundle they stand as base64, as notebooks have it. */
+function withBinary(frame: ResultFrame, payload: Buffer): ResultFrame {
+  let start = 0;
+  for (const [mime, length] of frame.binary) {
+    if (start + length > payload.length) throw new ProtocolViolation('a frame shorter than it says');
+    frame.data[mime] = payload.toString('base64', start, start + length);
+    start += length;
+  }
+  return frame;
 }

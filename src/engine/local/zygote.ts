@@ -92,7 +92,7 @@ export class Zygote implements AsyncDisposable {
       this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-KEPT_STDERR_BYTES);
     });
     readFrames(this.#control, new FrameReader(), {
-      frame: (header) => this.#onEvent(ZygoteEvent.parse(header)),
+      frame: ({ header }) => this.#onEvent(ZygoteEvent.parse(header)),
       violation: (error) => this.#first.reject(error),
     });
     this.exited = this.#watchExit();

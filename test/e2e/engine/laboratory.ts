@@ -91,7 +91,7 @@ export class Subject implements AsyncDisposable {
 
   /** The text of the value of an expression. */
   async evaluate(expression: string): Promise<string | undefined> {
-    return (await this.run(expression)).results[0]?.['text/plain'];
+    return (await this.run(expression)).results[0]?.data['text/plain'];
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -194,7 +194,7 @@ test('a rollback undoes the last change of the variables, whatever was only look
   expect(await subject.session.rollback()).toEqual({ generation: 2, files: 'restored' });
   const next = await subject.run('x, log, "y" in globals()');
   expect(next).toMatchObject({
-    results: [{ 'text/plain': '(41, [1], False)' }],
+    results: [{ data: { 'text/plain': '(41, [1], False)' } }],
     state: { status: 'preserved', generation: 2 },
   });
 });
@@ -264,7 +264,7 @@ test('a reset is a fresh interpreter on the same files, one generation later', a
   await subject.session.reset();
   const next = await subject.run('"x" in globals(), open("kept").read()');
   expect(next).toMatchObject({
-    results: [{ 'text/plain': "(False, 'file')" }],
+    results: [{ data: { 'text/plain': "(False, 'file')" } }],
     state: { status: 'preserved', generation: 2 },
   });
 });

@@ -7,8 +7,8 @@ import math
 import sys
 import unittest
 
-from cell.charts import chart_of
-from cell.figures import Figures
+from show.charts import chart_of
+from show.figures import Figures
 
 HAS_ALL = all(importlib.util.find_spec(name) for name in ("matplotlib", "seaborn", "pandas"))
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Protocol
 
-from cell import boxes
-from cell.arrivals import Action
+from show import boxes
+from show.arrivals import Action
 
 BACKEND = "agg"
 _WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")

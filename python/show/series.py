@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from cell.boxes import boxes_of, pies_of
-from cell.scales import Scale, number_of, rounded, text
+from show.boxes import boxes_of, pies_of
+from show.scales import Scale, number_of, rounded, text
 
 MAX_POINTS = 1_000  # of one series; more are sampled evenly
 MAX_SERIES = 100

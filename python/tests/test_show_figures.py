@@ -12,10 +12,10 @@ import unittest
 import weakref
 from unittest import mock
 
-from cell import pictures
-from cell.display import Publisher, bundle
-from cell.figures import MAX_PICTURES, Figures
-from cell.pictures import PLOTLY
+from show import pictures
+from show.display import Publisher, bundle
+from show.figures import MAX_PICTURES, Figures
+from show.pictures import PLOTLY
 
 HAS_ALL = all(importlib.util.find_spec(name) for name in ("matplotlib", "seaborn", "plotly", "PIL"))
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -39,7 +39,7 @@ if {preload}:
     os.environ["MPLBACKEND"] = "Agg"
     import matplotlib.pyplot, plotly.io, PIL.Image
     os.environ["MPLBACKEND"] = "TkAgg"
-from cell.figures import Figures
+from show.figures import Figures
 items = []
 figures = Figures(items.append)
 figures.begin_run()
@@ -281,7 +281,7 @@ class Collecting(unittest.TestCase):
 
 class Without(unittest.TestCase):
     def test_nothing_is_imported_for_it(self) -> None:
-        code = f"import sys; sys.path.insert(0, {HERE!r}); from cell.figures import Figures; f = Figures(print); f.begin_run(); f.end_run()"
+        code = f"import sys; sys.path.insert(0, {HERE!r}); from show.figures import Figures; f = Figures(print); f.begin_run(); f.end_run()"
         code += "; assert not {'matplotlib', 'plotly', 'PIL', 'numpy', 'IPython'} & set(sys.modules)"
         subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from cell.encode import encode_value
-from cell.encode_pandas import base_frame, has_labels, is_frame, values_of
-from cell.shapes import member, package_of
+from encode.value import encode_value
+from encode.tables import base_frame, has_labels, is_frame, values_of
+from encode.shapes import member, package_of
 from cell.values import printable, text_of, type_name
 
 FRAMES_LIMIT = 20

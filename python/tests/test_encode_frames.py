@@ -7,7 +7,7 @@ import time
 import unittest
 from unittest import mock
 
-from cell.frames import frame_as_csv, frame_as_parquet, summarize_frames
+from encode.frames import frame_as_csv, frame_as_parquet, summarize_frames
 
 try:
     import numpy as np

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from unittest import mock
 from uuid import UUID
 
-from cell.encode import encode_value
+from encode.value import encode_value
 from tests.encoded import decode, parse
 
 INF, NAN = float("inf"), float("nan")
@@ -289,7 +289,7 @@ class Limits(unittest.TestCase):
 
     def test_many_unknown_values_share_the_time_for_reprs(self) -> None:
         slow = type("Slow", (), {"__repr__": lambda self: clock.sleep(0.05) or "slow"})
-        with mock.patch("cell.encode.REPR_SECONDS", 0.2):
+        with mock.patch("encode.value.REPR_SECONDS", 0.2):
             parsed = parse(encode_value([slow() for _ in range(200)]))
         self.assertEqual((parsed[0]["repr"], parsed[-1]["repr"]), ("slow", "<Slow object>"))
 

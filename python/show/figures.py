@@ -19,10 +19,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from cell import pictures
-from cell.arrivals import Arrivals
-from cell.charts import chart_of
-from cell.hooks import BACKEND, hooks
+from show import pictures
+from show.arrivals import Arrivals
+from show.charts import chart_of
+from show.hooks import BACKEND, hooks
 from cell.values import attempt, text_of, type_name
 
 MAX_PICTURES = 100  # of one run; each costs time to draw and room in the result

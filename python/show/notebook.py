@@ -13,8 +13,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from cell.arrivals import Arrivals
-from cell.display import Publisher
+from show.arrivals import Arrivals
+from show.display import Publisher
 
 _PACKAGES = ("IPython", "IPython.core")
 _MODULES = (*_PACKAGES, "IPython.display", "IPython.core.display", "IPython.core.display_functions")

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cell.scales import Scale, text
-from cell.series import series_of
+from show.scales import Scale, text
+from show.series import series_of
 
 MAX_CHARTS = 50
 _READABLE = ("rectilinear", "polar")

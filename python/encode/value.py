@@ -11,9 +11,9 @@ from json.encoder import encode_basestring_ascii as quote
 from math import isfinite
 from time import monotonic
 
-from cell import encode_numpy, encode_pandas
-from cell.encode_standard import STANDARD, find_fields
-from cell.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
+from encode import arrays, tables
+from encode.standard import STANDARD, find_fields
+from encode.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
 from cell.values import printable, text_of, type_name
 
 LARGEST_EXACT = 1 << 53  # integers up to here are exact as JSON numbers everywhere
@@ -52,7 +52,7 @@ class _Encoder:
         self._max_depth = max_depth
         self._active: set[int] = set()
         self._repr_seconds = REPR_SECONDS
-        self._reshapes: dict[int, Reshape] = {**STANDARD, **encode_numpy.reshapes(), **encode_pandas.reshapes()}
+        self._reshapes: dict[int, Reshape] = {**STANDARD, **arrays.reshapes(), **tables.reshapes()}
 
     def text(self) -> str:
         """Return what has been written."""

@@ -15,7 +15,7 @@ from pathlib import PosixPath, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 from uuid import UUID
 
-from cell.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, member, mro_of, package_of, slot_of
+from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, member, mro_of, package_of, slot_of
 from cell.values import type_name
 
 _PATHS = {id(kind) for kind in (PurePosixPath, PureWindowsPath, PosixPath)}

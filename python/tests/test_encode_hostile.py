@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePosixPath
 
-from cell.encode import encode_value
+from encode.value import encode_value
 from tests.encoded import parse
 
 SECONDS = 5.0  # of the processor, for one value

@@ -9,8 +9,8 @@ import sys
 import tempfile
 import unittest
 
-from cell import notebook
-from cell.display import Publisher, bundle
+from show import notebook
+from show.display import Publisher, bundle
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
 HAS_IPYTHON = importlib.util.find_spec("IPython") is not None

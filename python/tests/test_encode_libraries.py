@@ -6,7 +6,7 @@ import time
 import unittest
 from decimal import Decimal
 
-from cell.encode import encode_value
+from encode.value import encode_value
 from tests.encoded import parse
 
 try:
@@ -215,7 +215,7 @@ class Without(unittest.TestCase):
     def test_the_encoder_loads_no_library(self) -> None:
         import subprocess
 
-        code = "import sys; from cell.encode import encode_value; encode_value([1]); sys.exit('numpy' in sys.modules or 'pandas' in sys.modules)"
+        code = "import sys; from encode.value import encode_value; encode_value([1]); sys.exit('numpy' in sys.modules or 'pandas' in sys.modules)"
         self.assertEqual(subprocess.run([sys.executable, "-B", "-c", code], cwd=os.path.dirname(os.path.dirname(__file__)), check=False).returncode, 0)
 
     def test_a_forged_library(self) -> None:
