@@ -4,6 +4,9 @@ import type { Artifact } from './artifact.ts';
 /** Longest wait for another process that writes; its transactions take milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000;
 
+const RETRY_MS = 5;
+const SQLITE_BUSY = 5;
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS artifacts (
     id TEXT PRIMARY KEY,
@@ -27,7 +30,7 @@ export class ArtifactRows implements Disposable {
 
   constructor(file: string) {
     this.#database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+    whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL'));
     this.transact(() => this.#database.exec(SCHEMA));
   }
 
@@ -93,6 +96,20 @@ export class ArtifactRows implements Disposable {
     const statement = this.#statements.get(query) ?? this.#database.prepare(query);
     this.#statements.set(query, statement);
     return statement;
+  }
+}
+
+/** Of processes that make the same file at once SQLite turns all but one away, without waiting as it does elsewhere. */
+function whenFree(work: () => void): void {
+  for (const deadline = Date.now() + BUSY_TIMEOUT_MS; ;) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
+      if (!isBusy || Date.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
   }
 }
 

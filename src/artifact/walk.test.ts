@@ -56,10 +56,12 @@ test('files are listed with their paths and sizes, directories are not', async (
   writeFileSync(inside('a', 'b', 'deep.txt'), '12345');
   const listing = await walk(workspace);
   expect(listing).toMatchObject({ skippedCount: 0, cut: null });
-  expect(listing.files.map((file) => [file.path, file.sizeBytes]).toSorted()).toEqual([
-    ['a/b/deep.txt', 5],
-    ['top.txt', 1],
-  ]);
+  expect(new Map(listing.files.map((file) => [file.path, file.sizeBytes]))).toEqual(
+    new Map([
+      ['a/b/deep.txt', 5],
+      ['top.txt', 1],
+    ]),
+  );
 });
 
 test.each([
@@ -83,7 +85,7 @@ test.each([
 
 test('a FIFO and a socket are named and not opened', async () => {
   const { workspace, inside } = await scratch();
-  execFileSync('mkfifo', [inside('fifo')]);
+  run('mkfifo', inside('fifo'));
   const server = createServer().listen(inside('socket'));
   onTestFinished(() => void server.close());
   await once(server, 'listening');
@@ -97,7 +99,7 @@ test('a FIFO and a socket are named and not opened', async () => {
 
 test.runIf(IS_ROOT)('a device is named and not opened', async () => {
   const { workspace, inside } = await scratch();
-  execFileSync('mknod', [inside('zero'), 'c', '1', '5']);
+  run('mknod', inside('zero'), 'c', '1', '5');
   expect(await walk(workspace)).toMatchObject({ files: [], skipped: [{ path: 'zero', reason: 'device' }] });
 });
 
@@ -168,6 +170,7 @@ test('a directory and a file without permissions do not end the walk', async () 
   chmodSync(inside('locked.txt'), 0);
   chmodSync(inside('closed'), 0);
   const listing = await walk(workspace);
+  chmodSync(inside('closed'), 0o700); // so that it can be removed
   expect(paths(listing)).toEqual(IS_ROOT ? ['closed/hidden.txt', 'locked.txt'] : ['locked.txt']);
   expect(listing.skipped).toEqual(IS_ROOT ? [] : [{ path: 'closed', reason: 'unreadable' }]);
 });
@@ -176,17 +179,46 @@ test.runIf(IS_ROOT)('to a host without privileges a directory without permission
   const { workspace, inside } = await scratch();
   mkdirSync(inside('closed'));
   writeFileSync(inside('open.txt'), 'x');
-  for (const name of [path.dirname(workspace), workspace, inside('closed'), inside('open.txt')])
+  for (const name of [path.dirname(workspace), workspace, inside('closed'), inside('open.txt')]) {
     chownSync(name, NOBODY, NOBODY);
+  }
   chmodSync(inside('closed'), 0);
-  const program = `process.setgid(${NOBODY}); process.setuid(${NOBODY});
+  const walked = walkElsewhere(workspace, {
+    setUp: `process.setgid(${NOBODY}); process.setuid(${NOBODY});`,
+    command: [process.execPath],
+  });
+  expect(walked).toEqual({ names: ['open.txt'], skipped: [{ path: 'closed', reason: 'unreadable' }] });
+});
+
+const IN_NEW_MOUNTS = ['unshare', '-m'] as const;
+const CAN_MOUNT =
+  IS_ROOT &&
+  spawnSync(IN_NEW_MOUNTS[0], [...IN_NEW_MOUNTS.slice(1), 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+
+test.runIf(CAN_MOUNT)('another file system in a directory is not entered', async () => {
+  const { workspace, inside } = await scratch();
+  mkdirSync(inside('mounted'));
+  writeFileSync(inside('file.txt'), 'x');
+  const walked = walkElsewhere(workspace, {
+    setUp: `const { execFileSync } = await import('node:child_process');
+      execFileSync('mount', ['-t', 'tmpfs', 'none', ${JSON.stringify(inside('mounted'))}]);`,
+    command: [...IN_NEW_MOUNTS, process.execPath],
+  });
+  expect(walked).toEqual({ names: ['file.txt'], skipped: [{ path: 'mounted', reason: 'mount' }] });
+});
+
+/** Walks in a process of its own, which may be another user or see other file systems. */
+function walkElsewhere(
+  workspace: string,
+  { setUp, command }: { setUp: string; command: [string, ...string[]] },
+): unknown {
+  const source = `const { walk } = await import(${JSON.stringify(new URL('walk.ts', import.meta.url).href)});
+    ${setUp}
     const { files, skipped } = await walk(${JSON.stringify(workspace)});
     console.log(JSON.stringify({ names: files.map((file) => file.path), skipped }));`;
-  const module = new URL('walk.ts', import.meta.url).href;
-  const source = `const { walk } = await import(${JSON.stringify(module)}); ${program}`;
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8' });
-  expect(JSON.parse(stdout)).toEqual({ names: ['open.txt'], skipped: [{ path: 'closed', reason: 'unreadable' }] });
-});
+  const [program, ...args] = command;
+  return JSON.parse(spawnSync(program, [...args, '--input-type=module', '-e', source], { encoding: 'utf8' }).stdout);
+}
 
 test('a tree of 2,000 levels is walked to the depth that is allowed, with few descriptors', async () => {
   const { workspace } = await scratch(IN_MEMORY);
@@ -259,9 +291,9 @@ test('a directory that is swapped 2,000 times and more for a link never leads ou
       if (round === 2000) process.send('enough');
     }`);
   const seen = new Set<string>();
-  let isEnough = false;
-  void swapper.message.then(() => (isEnough = true));
-  while (!isEnough || !seen.has('d/inside.txt') || !seen.has('symlink d')) {
+  const progress = { isEnough: false };
+  void swapper.message.then(() => (progress.isEnough = true));
+  while (!progress.isEnough || !seen.has('d/inside.txt') || !seen.has('symlink d')) {
     const listing = await walk(workspace);
     for (const name of paths(listing)) seen.add(name);
     for (const { path: name, reason } of listing.skipped) seen.add(`${reason} ${name}`);
@@ -290,6 +322,10 @@ test('files that come and go meanwhile do not end the walk', async () => {
   }
   expect(churner.child.exitCode).toBe(0);
 });
+
+function run(command: string, ...args: string[]): void {
+  execFileSync(command, args);
+}
 
 /** Makes a chain of directories, with a file at its end, by steps: its whole path is too long for one call. */
 async function dig(workspace: string, levels: number): Promise<void> {

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { changedSince, takeInventory, type Inventory } from './changes.ts';
+import { collect, type CollectCaps, type ProducedFile } from './collect.ts';
+import { ArtifactStore } from './store.ts';
+
+test('what a run wrote outlives its workspace', async () => {
+  const { workspace, store, inside, collectSince } = await scratch();
+  writeFileSync(inside('input.csv'), 'old');
+  const before = await takeInventory(workspace);
+  mkdirSync(inside('out'));
+  writeFileSync(inside('out', 'table.csv'), 'a,b\n');
+  const produced = await collectSince(before);
+  expect(produced).toMatchObject([
+    {
+      path: 'out/table.csv',
+      change: 'created',
+      sizeBytes: 4,
+      mime: 'text/csv',
+      artifact: { name: 'out/table.csv', sha256: createHash('sha256').update('a,b\n').digest('hex') },
+    },
+  ]);
+  rmSync(workspace, { recursive: true });
+  expect(String(await buffer(await store.open(produced[0]?.artifact?.id ?? '')))).toBe('a,b\n');
+});
+
+test('a sparse file of a terabyte is listed with its size and the reason why it is not kept', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  writeFileSync(inside('giant'), '');
+  truncateSync(inside('giant'), 2 ** 40);
+  const produced = await collectSince(before);
+  expect(produced).toMatchObject([{ path: 'giant', sizeBytes: 2 ** 40, notKept: 'larger than 1000 bytes' }]);
+  expect(produced[0]?.artifact).toBeUndefined();
+});
+
+test('caps on count and total bytes leave files listed', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  for (const name of ['a', 'b', 'c', 'd']) writeFileSync(inside(name), name.repeat(400));
+  const reasons = (await collectSince(before, { maxFiles: 3 })).map(({ notKept }) => notKept);
+  expect(reasons).toEqual([undefined, undefined, 'more than 1000 bytes in total', 'more than 3 files']);
+});
+
+test('what was swapped, removed or grew after it was listed is not kept, and nothing fails', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  for (const name of ['fine', 'grown', 'removed', 'swapped']) writeFileSync(inside(name), 'x');
+  const produced = await collectSince(before, {}, () => {
+    appendFileSync(inside('grown'), 'x'.repeat(5000));
+    rmSync(inside('removed'));
+    rmSync(inside('swapped'));
+    symlinkSync('/etc/passwd', inside('swapped'));
+  });
+  expect(produced.map(({ path: name, artifact }) => [name, artifact !== undefined])).toEqual([
+    ['fine', true],
+    ['grown', false],
+    ['removed', false],
+    ['swapped', false],
+  ]);
+});
+
+const CAPS: CollectCaps = { maxFileBytes: 1000, maxTotalBytes: 1000, maxFiles: 10 };
+
+async function scratch(): Promise<{
+  workspace: string;
+  store: ArtifactStore;
+  inside: (...names: string[]) => string;
+  collectSince: (before: Inventory, caps?: Partial<CollectCaps>, meddle?: () => void) => Promise<ProducedFile[]>;
+}> {
+  const base = await mkdtemp(path.join(tmpdir(), 'collect-'));
+  const workspace = path.join(base, 'workspace');
+  mkdirSync(workspace);
+  const store = new ArtifactStore(path.join(base, 'artifacts'));
+  onTestFinished(async () => {
+    store.close();
+    await rm(base, { recursive: true, force: true });
+  });
+  return {
+    workspace,
+    store,
+    inside: (...names) => path.join(workspace, ...names),
+    collectSince: async (before, caps, meddle) => {
+      const changes = changedSince(before, await takeInventory(workspace));
+      meddle?.();
+      const request = {
+        workspace: { path: workspace, uid: process.getuid?.() ?? 0 },
+        changes,
+        caps: { ...CAPS, ...caps },
+      };
+      return await collect(store, { ...request, sessionId: 'session', executionId: 'execution' });
+    },
+  };
+}
