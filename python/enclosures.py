@@ -64,9 +64,7 @@ class Supply:
         """A ready enclosure, if one fits; otherwise one is on its way."""
         is_plain = not command["mounts"] and not command["network"] and command["workspace"] is None
         if is_plain and self._ready:
-            enclosure = self._ready.popleft()
-            self.refill()
-            return enclosure
+            return self._ready.popleft()
         self._request(command)
         return None
 

@@ -166,6 +166,7 @@ class Warden:
             os.close(fd)
         enclosure.namespaces = ()
         self._by_worker[labour.pid] = self._admit(command, enclosure, labour, labour.pid, admission)
+        self._supply.refill()  # after the launcher was asked to attach the limits that the worker waits for
         return None
 
     def _open_again(self, command: dict, problem: str) -> Born | None:
