@@ -64,6 +64,7 @@ class Worker:
         self._poll.register(control, select.POLLIN)
         self._runner.install_guards()
         self._run_id = ""
+        self._has_touched = False
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
         notebook.install(builtins, self._publisher)
 
@@ -104,6 +105,7 @@ class Worker:
             return  # we are that twin, woken because this very run was lost
         signal.signal(signal.SIGINT, self._on_interrupt)
         done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": []}
+        self._has_touched = False
         try:
             self._armed = True
             self._execute(request)
@@ -116,6 +118,7 @@ class Worker:
         done["variables"] = self._ledger.changes(self._runner.namespace)
         self._collect(request, done)
         done["changed"] = self._twins.is_due
+        done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
         self._results.append(wire.encode(done))
@@ -128,6 +131,7 @@ class Worker:
         )
         self._flags = prepared.flags
         if not prepared.looks_only:
+            self._has_touched = True
             self._twins.begin_change()
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])

@@ -8,7 +8,7 @@ const PAGE = readFileSync(new URL('../docs/options.md', import.meta.url), 'utf8'
 /** Names in the first column of the table below a heading. */
 function documented(heading: string): string[] {
   const section = PAGE.split(/^## /mu).find((part) => part.startsWith(heading)) ?? '';
-  return [...section.matchAll(/^\| `(\w+)` \|/gmu)].map(([, name]) => name ?? '');
+  return [...section.matchAll(/^\| `(\w+)`\s+\|/gmu)].map(([, name]) => name ?? '');
 }
 
 test('docs/options.md lists every option and every limit, in order, and no other', () => {
@@ -18,7 +18,7 @@ test('docs/options.md lists every option and every limit, in order, and no other
 
 test('docs/options.md gives the defaults of every limit', () => {
   for (const [name, value] of Object.entries(parseConfig({}, {}).limits)) {
-    assert.match(PAGE, new RegExp(`\\| \`${name}\` \\| \`${value}\` \\|`, 'u'));
+    assert.match(PAGE, new RegExp(`\\| \`${name}\`\\s+\\| \`${value}\`\\s+\\|`, 'u'));
   }
 });
 
@@ -27,7 +27,10 @@ test('an unknown option is an error that names it', () => {
 });
 
 test('a wrong value is an error that names the option', () => {
-  assert.throws(() => parseConfig({ limits: { memoryMb: 'much' as never } }, {}), { code: 'CONFIG_INVALID', message: /limits\.memoryMb/u });
+  assert.throws(() => parseConfig({ limits: { memoryMb: 'much' as never } }, {}), {
+    code: 'CONFIG_INVALID',
+    message: /limits\.memoryMb/u,
+  });
 });
 
 test('the data directory follows VIVARIUM_HOME, then XDG, then HOME', () => {

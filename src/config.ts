@@ -10,7 +10,12 @@ export type Level = (typeof LEVELS)[number];
 
 /** What one session, and one run in it, may use. */
 export const Limits = z.strictObject({
-  timeoutMs: z.int().positive().max(24 * 3_600_000).default(60_000).describe('Longest one run may take'),
+  timeoutMs: z
+    .int()
+    .positive()
+    .max(24 * 3_600_000)
+    .default(60_000)
+    .describe('Longest one run may take'),
   graceMs: z.int().nonnegative().default(500).describe('Time between the interrupt and the kill'),
   cpuMs: z.int().positive().nullable().default(null).describe('Most processor time one run may use; null for no limit'),
   memoryMb: z.int().min(16).default(1024).describe('Resident memory of the session above the shared libraries'),
@@ -53,6 +58,8 @@ export const Config = z.strictObject({
   maxSessionsPerClient: z.int().positive().default(50).describe('Most sessions of one client'),
   maxQueue: z.int().nonnegative().default(16).describe('Runs that may wait for a busy session'),
   idleMs: z.int().positive().nullable().default(3_600_000).describe('Idle time after which a session is closed'),
+  artifactDays: z.number().positive().default(7).describe('How long files that runs produced are kept'),
+  artifactMb: z.int().positive().default(4096).describe('How much of them is kept, oldest first to go'),
   limits: Limits.prefault({}),
 });
 export type Config = Readonly<z.infer<typeof Config>>;
@@ -75,5 +82,7 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
 /** `$VIVARIUM_HOME`, else the place where the desktop standard puts data. */
 export function defaultDataDir(environment: NodeJS.ProcessEnv): string {
   const { VIVARIUM_HOME, XDG_DATA_HOME, HOME } = environment;
-  return path.resolve(VIVARIUM_HOME ?? path.join(XDG_DATA_HOME ?? path.join(HOME ?? '/tmp', '.local', 'share'), 'vivarium'));
+  return path.resolve(
+    VIVARIUM_HOME ?? path.join(XDG_DATA_HOME ?? path.join(HOME ?? '/tmp', '.local', 'share'), 'vivarium'),
+  );
 }

@@ -1,13 +1,28 @@
 export { ERROR_CODES, VivariumError } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
+export { extractCode } from './text/extract-code.ts';
+export { escapeAnsi } from './text/clean-text.ts';
+export { forModel } from './text/for-model.ts';
 export { createInterpreter } from './session/interpreter.ts';
 export type { Interpreter } from './session/interpreter.ts';
 export type { Session, SessionInfo } from './session/session.ts';
 export type { InterpreterOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from './session/options.ts';
+export type { Artifact } from './artifact/artifact.ts';
 export type { Level, Limits, Mount } from './config.ts';
 export type { Echo, Rollback } from './engine/engine.ts';
 export type { Environment } from './environment/environment.ts';
 export type { Event, Summary } from './execution/event.ts';
-export type { DataFrameSummary, Execution, Json, Result, StateReceipt, StreamBytes, Truncation, Variable, VariableChanges } from './execution/execution.ts';
+export type {
+  DataFrameSummary,
+  Execution,
+  Json,
+  ProducedFile,
+  Result,
+  StateReceipt,
+  StreamBytes,
+  Truncation,
+  Variable,
+  VariableChanges,
+} from './execution/execution.ts';
 export type { Isolation, Mechanism } from './execution/isolation.ts';
 export type { Outcome, PythonError } from './execution/outcome.ts';

@@ -15,7 +15,7 @@ const OPEN = ['errors.ts', 'config.ts', 'log.ts'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
   engine: ['execution'],
-  session: ['execution', 'engine', 'environment'],
+  session: ['execution', 'engine', 'environment', 'artifact'],
   environment: [],
   artifact: ['execution'],
   text: ['execution'],

@@ -49,6 +49,9 @@ export async function show(events: AsyncIterable<Event>, { stdout, stderr }: Con
       case 'output':
         await (event.stream === 'stdout' ? stdout : stderr).write(event.text);
         break;
+      case 'clear': // what a terminal has shown stays shown
+      case 'file':
+        break;
       case 'result':
         await stdout.line(event.result.data['text/plain'] ?? '');
         break;

@@ -28,8 +28,7 @@ export interface OpenOptions {
 /** One interpreter with state. Its caller runs one thing at a time: queues are the business of the session layer. */
 export interface EngineSession extends AsyncDisposable {
   readonly id: string;
-  /** The session's files, as a path of the host. */
-  readonly workspace: string;
+  readonly workspace: Workspace;
   readonly isolation: Isolation;
   /** Sees to it that there is a live interpreter; true when a fresh one replaced a lost one since the last call. */
   revive(): Promise<boolean>;
@@ -44,6 +43,12 @@ export interface EngineSession extends AsyncDisposable {
   inspect(): Promise<readonly Variable[]>;
   /** Ends the session's processes and removes its files. */
   close(): Promise<void>;
+}
+
+/** A session's files: where they are on the host, and whose. Whatever is in there is hostile. */
+export interface Workspace {
+  readonly path: string;
+  readonly uid: number;
 }
 
 export interface RunRequest {

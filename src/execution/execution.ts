@@ -12,6 +12,8 @@ export interface Execution {
   /** Of `resultVariable`, when it was asked for and exists; see docs/values.md. */
   readonly value?: Json;
   readonly dataframes: readonly DataFrameSummary[];
+  /** What the run wrote or changed in the workspace; not what was there before. */
+  readonly files: readonly ProducedFile[];
   readonly state: StateReceipt;
   /** Present when output went over its budget: what was printed, what was kept. */
   readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation };
@@ -33,6 +35,19 @@ export interface Result {
 }
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** A file that a run wrote or changed. Its copy is kept under `id` until its retention ends. */
+export interface ProducedFile {
+  /** In the workspace. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly mime: string;
+  readonly change: 'created' | 'changed';
+  readonly id?: string;
+  readonly sha256?: string;
+  /** Why there is no copy. */
+  readonly notKept?: string;
+}
 
 /** A DataFrame that the run created or changed. */
 export interface DataFrameSummary {

@@ -1,11 +1,12 @@
 import type { Event } from './event.ts';
-import type { Execution, Result } from './execution.ts';
+import type { Execution, ProducedFile, Result } from './execution.ts';
 import { OutputBudget } from './output-budget.ts';
 
 /** Folds the stream of events into the one result; keeps at most `maxOutputBytes` of each stream. */
 export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes: number): Promise<Execution> {
   const streams = { stdout: new OutputBudget(maxOutputBytes), stderr: new OutputBudget(maxOutputBytes) };
   const results: Result[] = [];
+  const files: ProducedFile[] = [];
   let execution: Execution | undefined;
   for await (const event of events) {
     switch (event.type) {
@@ -15,16 +16,20 @@ export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes
       case 'result':
         results.push(event.result);
         break;
+      case 'file':
+        files.push(event.file);
+        break;
       case 'clear':
         results.length = 0;
         break;
       case 'done': {
-        const { outputBytes: _, ...summary } = event.summary;
+        const { outputBytes: _, mayHaveWritten: __, ...summary } = event.summary;
         const truncated = { ...streams.stdout.truncation('stdout'), ...streams.stderr.truncation('stderr') };
         execution = {
           ...summary,
           logs: { stdout: streams.stdout.text(), stderr: streams.stderr.text() },
           results,
+          files,
           ...(Object.keys(truncated).length > 0 && { truncated }),
         };
       }

@@ -1,3 +1,5 @@
+import path from 'node:path';
+import { ArtifactStore } from '../artifact/store.ts';
 import { parseConfig } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { startLocalEngine } from '../engine/local/engine.ts';
@@ -18,6 +20,8 @@ import { choosePython } from './python.ts';
 import type { Session, SessionInfo } from './session.ts';
 import { Sessions } from './sessions.ts';
 
+const DAY_MS = 24 * 3_600_000;
+
 /** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
 export async function createInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
   return Interpreter.start(options);
@@ -26,6 +30,7 @@ export async function createInterpreter(options: InterpreterOptions = {}): Promi
 interface InterpreterParts {
   readonly environment: Environment;
   readonly engine: Engine;
+  readonly artifacts: ArtifactStore;
   readonly sessions: Sessions;
   readonly settings: SettingsParser;
   readonly owned: AsyncDisposableStack;
@@ -35,11 +40,14 @@ interface InterpreterParts {
 export class Interpreter implements AsyncDisposable {
   /** The Python that sessions run on, and the libraries that it has. */
   readonly environment: Environment;
+  /** Files that runs produced. They outlive their sessions until their retention ends. */
+  readonly artifacts: ArtifactStore;
   readonly #parts: InterpreterParts;
   #closing: Promise<void> | undefined;
 
   private constructor(parts: InterpreterParts) {
     this.environment = parts.environment;
+    this.artifacts = parts.artifacts;
     this.#parts = parts;
   }
 
@@ -50,8 +58,10 @@ export class Interpreter implements AsyncDisposable {
     const environment = await choosePython(config, signal);
     const { python, cacheDir } = environment;
     const engine = stack.use(await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }));
-    const sessions = stack.use(new Sessions(engine, config));
-    return new Interpreter({ environment, engine, sessions, settings, owned: stack.move() });
+    const artifacts = stack.use(new ArtifactStore(path.join(config.dataDir, 'artifacts')));
+    await artifacts.sweep({ maxAgeMs: config.artifactDays * DAY_MS, maxTotalBytes: config.artifactMb * 2 ** 20 });
+    const sessions = stack.use(new Sessions(engine, artifacts, config));
+    return new Interpreter({ environment, engine, artifacts, sessions, settings, owned: stack.move() });
   }
 
   /** What confines sessions on this machine, as observed. */

@@ -5,12 +5,14 @@ import type { Event, Summary } from '../execution/event.ts';
 import type { Execution, Variable } from '../execution/execution.ts';
 import { foldExecution } from '../execution/fold.ts';
 import type { Ending } from './endings.ts';
+import type { SessionFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
 import type { Run, Settings } from './options.ts';
 import { Turns } from './turns.ts';
 
 export interface RunsParts {
   readonly inner: EngineSession;
+  readonly files: SessionFiles;
   readonly settings: Settings;
   readonly maxQueue: number;
   /** How an earlier session of the same key ended, for the first run to say. */
@@ -22,6 +24,7 @@ export interface RunsParts {
 /** What is done in a session, one thing after the other: init code, runs, and what is asked between them. */
 export class Runs {
   readonly #inner: EngineSession;
+  readonly #files: SessionFiles;
   readonly #settings: Settings;
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
@@ -32,8 +35,9 @@ export class Runs {
   #generation = 1;
   #loss: Ending | undefined;
 
-  constructor({ inner, settings, maxQueue, loss, onFailure }: RunsParts) {
+  constructor({ inner, files, settings, maxQueue, loss, onFailure }: RunsParts) {
     this.#inner = inner;
+    this.#files = files;
     this.#settings = settings;
     this.#onFailure = onFailure;
     this.#turns = new Turns(inner.id, maxQueue);
@@ -74,15 +78,21 @@ export class Runs {
       using _ = await this.#take(run);
       await this.#initialise(request.signal);
       this.#executions += 1;
+      await this.#files.beginRun();
       for await (const event of this.#inner.stream(request)) {
         if (event.type === 'done') summary = this.#account(event.summary);
         else yield event;
       }
+      if (summary?.mayHaveWritten === true && !this.isClosed) yield* this.#produced(request.id);
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
       summary = this.#neverRan(request.id);
     }
     if (summary !== undefined) yield { type: 'done', summary };
+  }
+
+  async *#produced(id: string): AsyncGenerator<Event, void, undefined> {
+    for await (const file of this.#files.produced(id)) yield { type: 'file', file };
   }
 
   async interrupt(): Promise<void> {
@@ -184,6 +194,7 @@ export class Runs {
       durationMs: 0,
       isolation: this.#inner.isolation,
       outputBytes: { stdout: 0, stderr: 0 },
+      mayHaveWritten: false,
     };
   }
 

@@ -197,7 +197,10 @@ test('a crash is an outcome, and the state before it is back', async () => {
 test('init code runs once before everything, and again after a reset', async () => {
   const session = await open({ initCode: 'print("not shown")\nstarted = globals().get("started", 0) + 1' });
   expect(session.info().executions).toBe(0);
-  expect(await session.runCode('started')).toMatchObject({ logs: { stdout: '' }, results: [{ data: { 'text/plain': '1' } }] });
+  expect(await session.runCode('started')).toMatchObject({
+    logs: { stdout: '' },
+    results: [{ data: { 'text/plain': '1' } }],
+  });
   expect((await session.runCode('started')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
   await session.reset();
   expect((await session.inspect()).map(({ name }) => name)).toEqual(['started']);

@@ -2,7 +2,9 @@ import type { EngineSession, Rollback } from '../engine/engine.ts';
 import type { Event } from '../execution/event.ts';
 import type { Execution, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
+import type { ArtifactStore } from '../artifact/store.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
+import { SessionFiles } from './files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
 import { Runs } from './runs.ts';
@@ -29,6 +31,7 @@ export interface SessionParts {
   readonly key: string;
   readonly settings: Settings;
   readonly maxQueue: number;
+  readonly store: ArtifactStore;
   /** How an earlier session of this key ended, for the first run to say. */
   readonly loss: Ending | undefined;
 }
@@ -45,6 +48,7 @@ export class Session implements AsyncDisposable {
   readonly id: string;
   readonly key: string;
   readonly clientId: string | null;
+  readonly files: SessionFiles;
   readonly #inner: EngineSession;
   readonly #hooks: SessionHooks;
   readonly #runs: Runs;
@@ -52,14 +56,15 @@ export class Session implements AsyncDisposable {
   readonly #createdAt = new Date();
   #closing: Promise<void> | undefined;
 
-  constructor({ inner, key, settings, maxQueue, loss }: SessionParts, hooks: SessionHooks) {
+  constructor({ inner, key, settings, maxQueue, store, loss }: SessionParts, hooks: SessionHooks) {
     this.id = inner.id;
     this.key = key;
     this.clientId = settings.clientId ?? null;
     this.#inner = inner;
     this.#hooks = hooks;
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
-    this.#runs = new Runs({ inner, settings, maxQueue, loss, onFailure });
+    this.files = new SessionFiles(inner, store, settings);
+    this.#runs = new Runs({ inner, files: this.files, settings, maxQueue, loss, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
       idleForMs: () => this.#runs.idleForMs,
@@ -87,7 +92,7 @@ export class Session implements AsyncDisposable {
       lastUsedAt: new Date(Date.now() - idleForMs),
       executions,
       queued,
-      workspace: this.#inner.workspace,
+      workspace: this.#inner.workspace.path,
     };
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config.ts';
+import type { ArtifactStore } from '../artifact/store.ts';
 import type { Engine } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
 import { describeDuration, Endings, sessionClosed } from './endings.ts';
@@ -28,14 +29,16 @@ interface Slot {
 /** All sessions of an interpreter: how many there may be, how they are found, and what became of those that ended. */
 export class Sessions implements AsyncDisposable {
   readonly #engine: Engine;
+  readonly #store: ArtifactStore;
   readonly #caps: Caps;
   readonly #slots = new Map<string, Slot>();
   readonly #byKey = new Map<string, Promise<Session>>();
   readonly #endings = new Endings();
   #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, caps: Caps) {
+  constructor(engine: Engine, store: ArtifactStore, caps: Caps) {
     this.#engine = engine;
+    this.#store = store;
     this.#caps = caps;
   }
 
@@ -108,7 +111,7 @@ export class Sessions implements AsyncDisposable {
     const inner = await this.#engine.open({ id, limits, mounts, network, environment, twins: !isOnce });
     const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
     return new Session(
-      { inner, key: key ?? keyOfId(id), settings, maxQueue: this.#caps.maxQueue, loss },
+      { inner, key: key ?? keyOfId(id), settings, maxQueue: this.#caps.maxQueue, store: this.#store, loss },
       {
         onEnd: (ending) => {
           if (key !== undefined) this.#byKey.delete(key);

@@ -38,7 +38,7 @@ function shown({ kind, data, title, chart }: Result, maxChars: number): string[]
 }
 
 function chartType(chart: Result['chart']): string {
-  const type = chart !== null && typeof chart === 'object' && 'type' in chart ? chart.type : undefined;
+  const type = chart !== null && typeof chart === 'object' && 'type' in chart ? chart['type'] : undefined;
   return typeof type === 'string' && type !== 'unknown' ? `: ${type} chart` : '';
 }
 
@@ -49,7 +49,9 @@ function describeTable({ name, rows, columnCount, columns }: DataFrameSummary): 
 }
 
 function files({ files: written }: Execution): string[] {
-  return written.length === 0 ? [] : [`[files: ${written.map((file) => `${file.name} (${file.sizeBytes} bytes)`).join(', ')}]`];
+  return written.length === 0
+    ? []
+    : [`[files: ${written.map((file) => `${file.path} (${file.sizeBytes} bytes)`).join(', ')}]`];
 }
 
 function ending({ outcome, error }: Execution, maxChars: number): string[] {

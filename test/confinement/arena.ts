@@ -181,7 +181,7 @@ export class Arena implements AsyncDisposable {
 
   async #newAttacker(): Promise<void> {
     this.#attacker = await this.openSession();
-    await this.#world.plantBeside(this.#attacker.workspace);
+    await this.#world.plantBeside(this.#attacker.workspace.path);
     await this.run(this.#attacker, 'marker = 1');
   }
 
@@ -193,7 +193,7 @@ export class Arena implements AsyncDisposable {
     const execution = await this.run(this.#witness, programWith(['neighbour'], host, lines));
     if (execution.outcome.status !== 'succeeded')
       throw new Error(execution.error?.traceback ?? execution.outcome.status);
-    this.#neighbour = { name: settle[0], port: settle[1], key: settle[2], workspace: this.#witness.workspace };
+    this.#neighbour = { name: settle[0], port: settle[1], key: settle[2], workspace: this.#witness.workspace.path };
   }
 }
 

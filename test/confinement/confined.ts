@@ -120,7 +120,7 @@ async function tryInOwnSession(attempt: Attempt, arena: Arena, world: World): Pr
     if (attempt.judge === 'close') {
       return (await countMarked(host.mark, (count) => count === 0)) === 0 ? contained() : escaped('a process is left');
     }
-    if (existsSync(path.dirname(session.workspace))) return escaped('files are left');
+    if (existsSync(path.dirname(session.workspace.path))) return escaped('files are left');
     return (await world.isIntact()) ? contained() : escaped('planted files were changed');
   } finally {
     await session.close();

@@ -225,6 +225,7 @@ test('at a terminal Ctrl-C interrupts the cell and keeps the state, Ctrl-D leave
   await answers('\u0003', 'KeyboardInterrupt');
   await answers('for i in range(2):\r', '... ');
   await answers('    print(x + i + 1)\r\r', '42\r\n43\r\n');
+  await untilSaid(terminal.stdout, '>>> \u001b[5G'); // the cell has ended: Ctrl-C is for the line now
   await answers('unwanted\u0003', '\n>>> ');
   terminal.stdin.write('\u0004');
   await once(terminal, 'exit');

@@ -7,7 +7,8 @@ import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
 import { removeGroups, removeStale, removeStaleGroups, removeTree } from './clean-up.ts';
 import { describeIsolation } from './isolation.ts';
-import { Link, type LinkOptions, type Place } from './link.ts';
+import type { LinkOptions, Place } from './link-options.ts';
+import { Link } from './link.ts';
 import { Pool } from './pool.ts';
 import { Reception } from './reception.ts';
 import { LocalSession, type SessionHost } from './session.ts';
@@ -72,9 +73,7 @@ class LocalEngine implements Engine, SessionHost {
     this.#premises = premises;
     this.#owned = owned;
     const { limits, poolSize } = options.config;
-    this.#pool = new Pool(poolSize, { limits, mounts: [], network: false, twins: true }, (link) =>
-      this.openLink(link),
-    );
+    this.#pool = new Pool(poolSize, { limits, mounts: [], network: false, twins: true }, (link) => this.openLink(link));
   }
 
   get isolation(): Isolation {

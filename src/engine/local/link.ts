@@ -1,51 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Limits, Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import { encodeFrame, FrameReader, ProtocolViolation, readFrames } from './frames.ts';
+import { openCommand, type Exit, type LinkHost, type LinkOptions, type Place } from './link-options.ts';
 import { OutputPipe } from './output-pipe.ts';
-import type { Channels, Reception } from './reception.ts';
+import type { Channels } from './reception.ts';
 import { parseWorkerFrame, type WorkerFrame } from './worker-frame.ts';
 import type { SessionFact, Zygote } from './zygote.ts';
 
 const OPEN_TIMEOUT_MS = 30_000;
 const PROMOTE_TIMEOUT_MS = 3000;
 
-/** What a link is opened with; everything that the walls of a session depend on. */
-export interface LinkOptions {
-  readonly limits: Limits;
-  readonly mounts: readonly Mount[];
-  readonly network: boolean;
-  readonly twins: boolean;
-  /** The place of an earlier link, whose files are to be found again. */
-  readonly place?: Place;
-}
-
-/** Where a session's files are, and whose they are. */
-export interface Place {
-  readonly workspace: string;
-  readonly uid: number;
-}
-
-/** How a worker came to its end; decided outside of the session. */
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: number | null;
-  readonly cause: string | null;
-  /** Whether the enclosure, and with it every twin, is gone too. */
-  readonly isGone: boolean;
-}
-
 interface Twin {
   readonly pid: number;
   readonly token: Buffer;
-}
-
-export interface LinkHost {
-  readonly zygote: Zygote;
-  readonly reception: Reception;
-  readonly sessionsDir: string;
 }
 
 /** The host's hold on one enclosure: its channels, its worker and the twins behind it. */
@@ -393,23 +362,6 @@ export class Link {
     this.#exit.resolve(exit);
     this.onExit?.(exit);
   }
-}
-
-function openCommand({ limits, mounts, network, twins, place }: LinkOptions): object {
-  return {
-    workspace: place?.workspace ?? null,
-    uid: place?.uid ?? null,
-    mounts,
-    network,
-    twins,
-    limits: {
-      memoryBytes: limits.memoryMb * 2 ** 20,
-      processes: limits.processes,
-      openFiles: limits.openFiles,
-      fileBytes: limits.fileMb * 2 ** 20,
-      rollbackBytes: limits.rollbackMb * 2 ** 20,
-    },
-  };
 }
 
 async function timeout(ms: number, signal?: AbortSignal): Promise<never> {

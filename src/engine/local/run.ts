@@ -6,7 +6,8 @@ import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import type { RunRequest } from '../engine.ts';
 import { EventQueue } from './event-queue.ts';
 import { ProtocolViolation } from './frames.ts';
-import type { Exit, Link } from './link.ts';
+import type { Exit } from './link-options.ts';
+import type { Link } from './link.ts';
 import type { DoneFrame, ResultFrame, WorkerFrame } from './worker-frame.ts';
 
 const WATCH_AFTER_MS = 50;
@@ -28,6 +29,8 @@ export interface RunFacts {
   readonly reason: string | null;
   readonly variables: VariableChanges;
   readonly unprotected: string | null;
+  /** False when the code only looked at things. */
+  readonly mayHaveWritten: boolean;
   /** JSON text of the variable that was asked for. */
   readonly value: string | null;
   readonly dataframes: readonly DataFrameSummary[];
@@ -185,6 +188,7 @@ export class Run {
       reason: null,
       variables: done.variables,
       unprotected: done.unprotected,
+      mayHaveWritten: done.touched,
       value: done.value,
       dataframes: done.dataframes,
     };
@@ -234,6 +238,7 @@ export class Run {
       reason: describeLoss(outcome),
       variables: UNTOUCHED,
       unprotected: null,
+      mayHaveWritten: true,
       value: null,
       dataframes: [],
     };

@@ -2,9 +2,10 @@ import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { EngineSession, Rollback, RunRequest } from '../engine.ts';
+import type { EngineSession, Rollback, RunRequest, Workspace } from '../engine.ts';
 import { parseJson } from './frames.ts';
-import type { Exit, Link, LinkOptions, Place } from './link.ts';
+import type { Exit, LinkOptions, Place } from './link-options.ts';
+import type { Link } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
 import type { WorkerFrame } from './worker-frame.ts';
 
@@ -60,8 +61,8 @@ export class LocalSession implements EngineSession {
     return this.#closing !== null;
   }
 
-  get workspace(): string {
-    return this.#link.workspacePath;
+  get workspace(): Workspace {
+    return { path: this.#link.workspacePath, uid: this.#link.place.uid };
   }
 
   async revive(): Promise<boolean> {
@@ -240,7 +241,11 @@ export class LocalSession implements EngineSession {
     this.#breakdowns = isBroken ? this.#breakdowns + 1 : 0;
     if (facts.status === 'restored' && this.#breakdowns >= MAX_BREAKDOWNS) {
       await link.close();
-      return { ...facts, status: 'lost', reason: 'what the program has done to Python breaks every run: a fresh interpreter' };
+      return {
+        ...facts,
+        status: 'lost',
+        reason: 'what the program has done to Python breaks every run: a fresh interpreter',
+      };
     }
     if (facts.status !== 'lost' || this.#closing !== null || !isGuardedBirth(link)) return facts;
     await (this.#opening = this.#reopen());
@@ -280,6 +285,7 @@ export class LocalSession implements EngineSession {
       durationMs: facts.durationMs,
       isolation: this.isolation,
       outputBytes: facts.outputBytes,
+      mayHaveWritten: facts.mayHaveWritten,
     };
   }
 }

@@ -10,7 +10,9 @@ const DataFrameSummary = z.object({
   type: z.string(),
   rows: z.int().nonnegative(),
   columnCount: z.int().nonnegative(),
-  columns: z.array(z.object({ name: z.string(), dtype: z.string(), missing: z.int().nonnegative().nullable() })).max(1000),
+  columns: z
+    .array(z.object({ name: z.string(), dtype: z.string(), missing: z.int().nonnegative().nullable() }))
+    .max(1000),
   preview: z.array(z.array(z.json())).max(100),
   index: z.array(z.json()).max(100).optional(),
   repr: z.string(),
@@ -42,6 +44,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
     value: z.string().nullable(),
     dataframes: z.array(DataFrameSummary).max(100),
     marked: z.boolean(),
+    touched: z.boolean(),
     unprotected: z.string().max(1000).nullable(),
     variables: z.object({ added: Names, changed: Names, removed: Names, omitted: z.int().nonnegative().optional() }),
   }),

@@ -20,7 +20,7 @@ test(
       expect((await subject.run(`x = ${index}`)).outcome.status).toBe('succeeded');
     });
     await forAll(subjects.entries(), async ([index, subject]) => expect(await subject.evaluate('x')).toBe(`${index}`));
-    expect(new Set(subjects.map(({ session }) => session.workspace)).size).toBe(MANY);
+    expect(new Set(subjects.map(({ session }) => session.workspace.path)).size).toBe(MANY);
 
     await forAll(subjects.values(), (subject) => subject.session.close());
     expect(openFds()).toBeLessThanOrEqual(fdsBefore);

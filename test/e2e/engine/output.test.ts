@@ -67,7 +67,7 @@ test('the first line is there before the program ends', async () => {
   const code = 'import os, time\nprint("first")\nwhile not os.path.exists("go"): time.sleep(0.005)\nprint("last")';
   const events = subject.stream(code);
   expect(await events.next()).toMatchObject({ value: { type: 'output', stream: 'stdout', text: 'first\n' } });
-  await writeFile(path.join(subject.session.workspace, 'go'), '');
+  await writeFile(path.join(subject.session.workspace.path, 'go'), '');
   expect(textOf(await collect(events), 'stdout')).toBe('last\n');
 });
 

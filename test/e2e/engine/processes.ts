@@ -49,7 +49,7 @@ export function workerOf(subject: Subject): Process {
 
 /** The processes of a session, its pid 1 excepted where that does not let itself be looked into. */
 export function processesOf({ session }: Subject): Process[] {
-  const workspace = statSync(session.workspace).ino;
+  const workspace = statSync(session.workspace.path).ino;
   return descendants().filter(({ pid }) => {
     try {
       return statSync(`/proc/${pid}/root/workspace`).ino === workspace;

@@ -219,7 +219,7 @@ test('without pauses between runs a rollback still finds the state of right befo
 
 test('a rollback brings files back that were changed or deleted, and removes new ones', async () => {
   await using subject = await laboratory.open();
-  const file = (name: string): string => path.join(subject.session.workspace, name);
+  const file = (name: string): string => path.join(subject.session.workspace.path, name);
   await subject.run(
     'import os\nfor name in ("changed", "deleted", "kept"): open(name, "w").write("before")\nos.mkdir("folder")',
   );
@@ -235,7 +235,7 @@ test('a rollback brings files back that were changed or deleted, and removes new
 
 test('files above the size that a rollback covers are kept, which is said; the variables go back all the same', async () => {
   await using subject = await laboratory.open();
-  await writeFile(path.join(subject.session.workspace, 'large'), Buffer.alloc(2 << 20), { mode: 0o666 });
+  await writeFile(path.join(subject.session.workspace.path, 'large'), Buffer.alloc(2 << 20), { mode: 0o666 });
   await subject.run('x = 41');
   await subject.run('x = 0; open("new", "w").write("stays")');
   expect((await subject.session.rollback()).files).toMatch(/^kept: the workspace holds more than 1048576 bytes/);
