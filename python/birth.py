@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from confine import identity, kernel
@@ -37,8 +38,10 @@ class Labour:
         os.close(self.go)
 
 
-def fork_into(namespaces: tuple[int, ...], own_pid_namespace: int, admission: Admission) -> Labour | Born:
-    """Fork once, straight into the pid namespace of an enclosure."""
+def fork_into(
+    namespaces: tuple[int, ...], own_pid_namespace: int, admission: Admission, disown: Callable[[], None]
+) -> Labour | Born:
+    """Fork once, straight into the pid namespace of an enclosure; `disown` is for the child."""
     go_read, go_write, status_read, status_write = pipes = (*os.pipe(), *os.pipe())
     try:
         kernel.setns(namespaces[0])
@@ -49,6 +52,7 @@ def fork_into(namespaces: tuple[int, ...], own_pid_namespace: int, admission: Ad
             os.close(fd)
         raise
     if pid == 0:
+        disown()
         return _be_born(admission, go_read, status_write)
     kernel.setns(own_pid_namespace)
     os.close(go_read)
@@ -56,11 +60,12 @@ def fork_into(namespaces: tuple[int, ...], own_pid_namespace: int, admission: Ad
     return Labour(pid, go_write, status_read)
 
 
-def fork_guarded(lifeline: socket.socket, admission: Admission) -> Labour | Born:
+def fork_guarded(lifeline: socket.socket, admission: Admission, disown: Callable[[], None]) -> Labour | Born:
     """Fork a guard, which forks the worker: what the session orphans comes back to the guard."""
     go_read, go_write, status_read, status_write = (*os.pipe(), *os.pipe())
     pid = os.fork()
     if pid == 0:
+        disown()
         return _guard_a_birth(lifeline, admission, go_read, status_write)
     os.close(go_read)
     os.close(status_write)

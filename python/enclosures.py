@@ -104,6 +104,12 @@ class Supply:
         self._ready.append(enclosure)
         return None
 
+    def disown(self) -> None:
+        """In a child of the zygote: none of this is its own."""
+        for enclosure in self._ready:
+            enclosure.lifeline.detach()
+        self._channel.detach()
+
     def attach(self, group: cgroup.Group, pid: int, go: int) -> None:
         """Have the launcher move a process into its group and then give it its go: it may wait, we may not."""
         order = {"attach": pid, "group": group.directories}

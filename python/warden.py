@@ -103,6 +103,9 @@ class Warden:
             self._kill(record)
         elif operation == "watch":
             self._watch.add(self._watched(record, command))
+        elif operation == "oomed":
+            problem = self._cause_of(record)
+            self._tell({"event": "answer", "request": command["request"], "problem": problem})
         elif operation == "unwatch":
             self._watch.remove(record.session)
         else:
@@ -156,7 +159,7 @@ class Warden:
     def _launch(self, command: dict, enclosure: Enclosure) -> Born | None:
         admission = self._admission(command, enclosure)
         try:
-            labour = fork_into(enclosure.namespaces, self._own_pid_namespace, admission)
+            labour = fork_into(enclosure.namespaces, self._own_pid_namespace, admission, lambda: self._disown(enclosure))
         except OSError as error:
             enclosure.close()
             return self._open_again(command, f"fork: {error.strerror}")
@@ -189,13 +192,21 @@ class Warden:
             group = self._stage.cgroups.create(f"vivarium-{self._stage.instance}-{self._guarded}", memory_bytes=None, processes=None)
         enclosure = Enclosure(0, workspace, uid, ours, (), group)
         admission = self._admission(command, enclosure)
-        labour = fork_guarded(theirs, admission)
+        labour = fork_guarded(theirs, admission, lambda: self._disown(enclosure))
         if isinstance(labour, Born):
             return labour
         theirs.close()
         enclosure.init = labour.pid
         self._admit(command, enclosure, labour, 0, admission)
         return None
+
+    def _disown(self, enclosure: Enclosure) -> None:
+        """In a child: objects that own descriptors let go of them, or they would close what has their numbers later."""
+        for held in (enclosure, *(record.enclosure for record in self._sessions.values())):
+            held.lifeline.detach()
+        if self._supply is not None:
+            self._supply.disown()
+        self._epoll.close()
 
     def _admission(self, command: dict, enclosure: Enclosure) -> Admission:
         home = f"{self._stage.sessions}/{enclosure.workspace}"

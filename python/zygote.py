@@ -20,8 +20,11 @@ def main() -> None:
     if born is None:
         return
     # Only a confined child gets here, with the zygote's stack unwound: it forgets what the zygote knew.
+    import gc
+
     import worker
 
+    gc.collect()
     for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
         del globals()[name]
     worker.main(born.control, born.admission)

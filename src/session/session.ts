@@ -1,6 +1,7 @@
 import type { EngineSession, Rollback } from '../engine/engine.ts';
+import { VivariumError } from '../errors.ts';
 import type { Event } from '../execution/event.ts';
-import type { Execution, Variable } from '../execution/execution.ts';
+import type { Execution, Json, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ArtifactStore } from '../artifact/store.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
@@ -8,6 +9,7 @@ import { SessionFiles } from './files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
 import { Runs } from './runs.ts';
+import { assignments } from './variables.ts';
 
 /** What is known of a session without asking its interpreter. */
 export interface SessionInfo {
@@ -129,6 +131,14 @@ export class Session implements AsyncDisposable {
   /** The variables, each with its type and a short description. */
   inspect(): Promise<readonly Variable[]> {
     return this.#runs.inspect();
+  }
+
+  /** Sets variables to JSON values, as a run of its own that can be rolled back. */
+  async setVariables(variables: Readonly<Record<string, Json>>): Promise<void> {
+    const { outcome, error } = await this.execute(parseRun(assignments(variables), { echo: 'none' }));
+    if (outcome.status !== 'succeeded') {
+      throw new VivariumError('ENGINE_FAILED', `The variables could not be set: ${error?.value ?? outcome.status}.`);
+    }
   }
 
   /** Runs the init code now rather than with the first run. */

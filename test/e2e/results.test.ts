@@ -209,6 +209,19 @@ evil`,
   expect((await session.runCode('40 + 2')).results[0]?.data['text/plain']).toBe('42');
 });
 
+test('JSON data becomes variables, whatever it contains', async () => {
+  const data = {
+    text: 'quotes " and \\ and\nlines, ü, \u2028, "); import os',
+    list: [1, null, true, 1.5],
+    deep: { a: [{}] },
+  };
+  await session.setVariables({ data, größe: 3 });
+  const { value, results } = await session.runCode('größe', { resultVariable: 'data' });
+  expect(value).toEqual(data);
+  expect(results[0]?.data['text/plain']).toBe('3');
+  await expect(session.setVariables({ 'a b': 1 })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+});
+
 test('a link to a file of the host is not read', async () => {
   const { files } = await session.runCode("import os; os.symlink('/etc/shadow', 'link'); open('real', 'w').write('x')");
   expect(files.map((file) => file.path)).toEqual(['real']);

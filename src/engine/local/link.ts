@@ -172,6 +172,11 @@ export class Link {
     this.#renewed = null;
   }
 
+  /** Whether the kernel has killed a process of the session for lack of memory since this was asked last. */
+  async hasRunOutOfMemory(): Promise<boolean> {
+    return (await this.#ask({ op: 'oomed', session: this.name })) === 'memory';
+  }
+
   /** Ends the worker and everything it started, and keeps the twins. */
   async endWorker(): Promise<void> {
     await this.#sweep(this.#dormant());

@@ -181,8 +181,10 @@ export class Run {
     }
     if (this.#request.isUndoable === false) this.#link.forgetPrevious();
     if (this.#stopCause !== null && this.#link.isAlive) await this.#link.endLeftovers();
+    // A child that the kernel killed shows in the program as a broken pipe or the like: the fact is told instead.
+    const isOutOfMemory = done.memory || (done.error !== null && (await this.#link.hasRunOutOfMemory()));
     return {
-      outcome: this.#outcomeOf(done),
+      outcome: this.#outcomeOf({ ...done, memory: isOutOfMemory }),
       error: done.error,
       status: 'preserved',
       reason: null,

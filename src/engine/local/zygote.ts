@@ -139,7 +139,8 @@ export class Zygote implements AsyncDisposable {
   ask(
     command:
       | { op: 'interrupt' | 'wake'; session: string; pid: number }
-      | { op: 'sweep'; session: string; keep: number[] },
+      | { op: 'sweep'; session: string; keep: number[] }
+      | { op: 'oomed'; session: string },
   ): Promise<string | null> {
     if (this.#hasEnded) return Promise.resolve('the zygote is gone');
     const request = this.#nextRequest;

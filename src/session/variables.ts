@@ -1,0 +1,19 @@
+import { VivariumError } from '../errors.ts';
+import type { Json } from '../execution/execution.ts';
+
+const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
+
+/** Python that sets variables to JSON values. A JSON string is a Python string literal too, so nothing needs quoting by hand. */
+export function assignments(variables: Readonly<Record<string, Json>>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => {
+      if (!NAME.test(name)) {
+        throw new VivariumError(
+          'CONFIG_INVALID',
+          `"${name}" is not the name of a variable. Use letters, digits and "_".`,
+        );
+      }
+      return `${name} = __import__("json").loads(${JSON.stringify(JSON.stringify(value))})`;
+    })
+    .join('\n');
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { Laboratory } from './laboratory.ts';
+
+test('nothing that the zygote left behind closes the descriptors of a session', async () => {
+  await using laboratory = await Laboratory.start();
+  await using other = await laboratory.open(); // one more lifeline in the zygote when the next session is forked
+  await using subject = await laboratory.open();
+  const { outcome, logs } = await subject.run(`
+import gc, os
+pipes = [os.pipe() for _ in range(20)]
+before = [os.fstat(fd).st_ino for pair in pipes for fd in pair]
+cycles = []
+for _ in range(3000):
+    ring = []; ring.append(ring); cycles.append(ring)
+del cycles
+gc.collect()
+print(before == [os.fstat(fd).st_ino for pair in pipes for fd in pair])`);
+  expect(outcome.status).toBe('succeeded');
+  expect(logs.stdout).toBe('True\n');
+  expect(await other.evaluate('6 * 7')).toBe('42');
+});
