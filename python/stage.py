@@ -117,7 +117,6 @@ def session_environment() -> dict[str, str]:
 def enter(config: dict, control: int) -> Stage:
     """Build stage 0 for the asked level and go there; raises OSError where this machine refuses."""
     cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
-    cgroup.remove_stale(cgroups)
     privileged, first_uid = _session_uids(config["level"])
     common = {
         "level": config["level"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from dataclasses import dataclass, replace
 
@@ -107,15 +106,6 @@ class Cgroups:
                 _remove(directory, 0)
             raise
         return group
-
-
-def remove_stale(cgroups: Cgroups) -> None:
-    """Remove groups whose owner was killed: they are named after its pid, and hold no process any more."""
-    for directory in cgroups.directories:
-        for name in os.listdir(directory):
-            owner = re.match(r"vivarium-(\d+)-", name)
-            if owner and not os.path.exists(f"/proc/{owner[1]}"):
-                _remove(f"{directory}/{name}", 0)
 
 
 def find() -> Cgroups:
