@@ -42,6 +42,24 @@ async function untilSaid(stream: Readable, words: string): Promise<string> {
   return assert.fail(`ended without "${words}": ${said}`);
 }
 
+/** All that a stream says, read word by word: what comes with the awaited words in one piece is not lost. */
+class Transcript {
+  #text = '';
+  #wake: () => void = () => {};
+
+  constructor(stream: Readable) {
+    stream.on('data', (chunk) => {
+      this.#text += String(chunk);
+      this.#wake();
+    });
+  }
+
+  async until(words: string): Promise<void> {
+    while (!this.#text.includes(words)) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#text = this.#text.slice(this.#text.indexOf(words) + words.length);
+  }
+}
+
 async function scratch(): Promise<AsyncDisposable & { path: string }> {
   const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-cli-'));
   return { path: directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
@@ -215,17 +233,18 @@ test('at a terminal Ctrl-C interrupts the cell and keeps the state, Ctrl-D leave
   const pty = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
   const command = [process.execPath, MAIN, 'repl', '--data-dir', directory.path, '--python', python];
   const terminal = spawn(python, ['-c', pty, ...command], { env: { ...ENV, TERM: 'xterm' } });
-  const answers = async (typed: string, words: string): Promise<void> => {
+  const said = new Transcript(terminal.stdout);
+  const answers = async (typed: string, ...words: string[]): Promise<void> => {
     terminal.stdin.write(typed);
-    await untilSaid(terminal.stdout, words);
+    for (const word of words) await said.until(word);
   };
-  await answers('', '>>> ');
-  await answers('x = 41\r', '>>> \u001b[5G');
+  const prompt = '>>> \u001b[5G'; // only then is what is typed, or Ctrl-C, for the line
+  await answers('', prompt);
+  await answers('x = 41\r', prompt);
   await answers('import time; print("be" + "gun"); time.sleep(50)\r', 'begun');
-  await answers('\u0003', 'KeyboardInterrupt');
+  await answers('\u0003', 'KeyboardInterrupt', prompt);
   await answers('for i in range(2):\r', '... ');
-  await answers('    print(x + i + 1)\r\r', '42\r\n43\r\n');
-  await untilSaid(terminal.stdout, '>>> \u001b[5G'); // the cell has ended: Ctrl-C is for the line now
+  await answers('    print(x + i + 1)\r\r', '42\r\n43\r\n', prompt);
   await answers('unwanted\u0003', '\n>>> ');
   terminal.stdin.write('\u0004');
   await once(terminal, 'exit');
