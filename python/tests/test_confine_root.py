@@ -87,17 +87,17 @@ class RootTest(unittest.TestCase):
 
     def test_binds_show_files_and_directories_at_nested_places(self) -> None:
         def use() -> Any:
-            with open("/work/out", "w") as out:
+            with open("/desk/out", "w") as out:
                 out.write("x")
-            os.unlink("/work/out")
+            os.unlink("/desk/out")
             with open("/home/u/.local/share/note") as note:
                 text = note.read()
             modes = [stat.S_IMODE(os.stat(path).st_mode) for path in ("/home", "/home/u/.local/share")]
             return text, modes, errno_of(lambda: os.open("/home/u/.local/share/note", os.O_WRONLY)), os.readlink("/mnt/data")
 
-        binds = (Bind(f"{self.host}/note", "/home/u/.local/share/note"), Bind(f"{self.host}/open", "/work", writable=True))
-        for text, modes, number, link in self.each(use, binds=binds, symlinks=(("/mnt/data", "/work"),)):
-            self.assertEqual((text, modes, link), ("hello", [0o755, 0o755], "/work"))
+        binds = (Bind(f"{self.host}/note", "/home/u/.local/share/note"), Bind(f"{self.host}/open", "/desk", writable=True))
+        for text, modes, number, link in self.each(use, binds=binds, symlinks=(("/mnt/data", "/desk"),)):
+            self.assertEqual((text, modes, link), ("hello", [0o755, 0o755], "/desk"))
             self.assertIn(number, (errno.EROFS, errno.EACCES))
 
     def test_a_missing_bind_is_an_error_that_names_it(self) -> None:
