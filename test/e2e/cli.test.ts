@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { test } from 'vitest';
+import { onTestFinished, test } from 'vitest';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const MAIN = path.join(ROOT, 'src/cli/main.ts');
@@ -233,6 +233,7 @@ test('at a terminal Ctrl-C interrupts the cell and keeps the state, Ctrl-D leave
   const pty = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
   const command = [process.execPath, MAIN, 'repl', '--data-dir', directory.path, '--python', python];
   const terminal = spawn(python, ['-c', pty, ...command], { env: { ...ENV, TERM: 'xterm' } });
+  onTestFinished(() => void terminal.kill('SIGKILL')); // closes the terminal, which ends what hangs in it
   const said = new Transcript(terminal.stdout);
   const answers = async (typed: string, ...words: string[]): Promise<void> => {
     terminal.stdin.write(typed);
