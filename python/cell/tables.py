@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import Any
 from zlib import crc32
+
+from cell.loaded import member
 
 WHOLE_BYTES = 1 << 20  # data up to this size is read as a whole
 SAMPLE_ITEMS = 16_384
@@ -53,23 +53,15 @@ def size_of(value: Any) -> int | None:
 def kind_of(value: object) -> str:
     """Return "ndarray", "DataFrame", "Series", "Index" or an empty string."""
     kind = type(value)
-    if kind is _member("numpy", "ndarray"):
+    if kind is member("numpy", "ndarray"):
         return "ndarray"
     for name in ("DataFrame", "Series"):
-        if kind is _member("pandas", name):
+        if kind is member("pandas", name):
             return name
     for name in ("Index", "RangeIndex", "DatetimeIndex", "MultiIndex", "CategoricalIndex"):
-        if kind is _member("pandas", name):
+        if kind is member("pandas", name):
             return "Index"
     return ""
-
-
-def _member(module: str, name: str) -> object:
-    """Return what a loaded module holds, without attribute hooks; a value is never of type None."""
-    found = sys.modules.get(module)
-    if type(found) is not ModuleType:
-        return None
-    return ModuleType.__getattribute__(found, "__dict__").get(name)
 
 
 def _label(label: object) -> str:
@@ -133,7 +125,7 @@ def _mark_index(value: Any, mark_all: MarkAll) -> tuple[object, ...]:
 
 def _marks_of_labels(values: Any, mark_all: MarkAll) -> list[Any]:
     """Mark labels; dates and tuples are made anew at each look, so their content counts, not their identity."""
-    made = [_member("pandas", name) for name in ("Timestamp", "Timedelta", "Period", "Interval")]
+    made = [member("pandas", name) for name in ("Timestamp", "Timedelta", "Period", "Interval")]
     parts: list[object] = []
     for label in values.tolist():
         parts += label if type(label) is tuple else (label,)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from encode.shapes import Pairs, Reshape, Room, Tag, attributes_of, member, mro_of
+from cell.loaded import member
+from encode.shapes import Pairs, Reshape, Room, Tag, attributes_of, mro_of
 
 NATIVE = "biufUS"  # kinds of content that need no more said than their values
 DTYPE_LIMIT = 200

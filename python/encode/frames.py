@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from encode.value import encode_value
-from encode.tables import base_frame, has_labels, is_frame, values_of
-from encode.shapes import member, package_of
+from cell.loaded import member
 from cell.values import printable, text_of, type_name
+from encode.shapes import package_of
+from encode.tables import base_frame, has_labels, is_frame, values_of
+from encode.value import encode_value
 
 FRAMES_LIMIT = 20
 COLUMNS_LIMIT = 200  # columns described

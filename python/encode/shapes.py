@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, NamedTuple
 
 mro_of = type.__dict__["__mro__"].__get__
@@ -45,14 +44,6 @@ class Pairs(NamedTuple):
 
 
 Reshape = Callable[[Any, Room], object]
-
-
-def member(module: str, name: str) -> Any:
-    """Return what a loaded module holds, without attribute hooks; no value has None as its type."""
-    found = sys.modules.get(module)
-    if type(found) is not ModuleType:
-        return None
-    return ModuleType.__getattribute__(found, "__dict__").get(name)
 
 
 def module_of(kind: type) -> str:

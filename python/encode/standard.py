@@ -15,8 +15,9 @@ from pathlib import PosixPath, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 from uuid import UUID
 
-from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, member, mro_of, package_of, slot_of
+from cell.loaded import member
 from cell.values import type_name
+from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, mro_of, package_of, slot_of
 
 _PATHS = {id(kind) for kind in (PurePosixPath, PureWindowsPath, PosixPath)}
 _ZONE_PACKAGES = ("pytz", "dateutil")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from cell.loaded import member
+from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, mro_of, package_of
 from encode.standard import duration, moment, trusted_zone
-from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, member, mro_of, package_of
 
 COLUMNS_LIMIT = 2_000
 COLUMN_COST = 4  # items that a column takes beside its values

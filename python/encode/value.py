@@ -11,10 +11,10 @@ from json.encoder import encode_basestring_ascii as quote
 from math import isfinite
 from time import monotonic
 
-from encode import arrays, tables
-from encode.standard import STANDARD, find_fields
-from encode.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
 from cell.values import printable, text_of, type_name
+from encode import arrays, tables
+from encode.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
+from encode.standard import STANDARD, find_fields
 
 LARGEST_EXACT = 1 << 53  # integers up to here are exact as JSON numbers everywhere
 DECIMAL_BITS = 2_000  # up to here decimal digits are cheap and below any limit the interpreter may set on them

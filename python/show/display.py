@@ -19,9 +19,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from cell.values import plain, printable, text_of, type_name
 from show import pictures
 from show.figures import Figures, Item
-from cell.values import plain, printable, text_of, type_name
 
 LIMIT = 10_000_000  # of one form of a value
 TEXT_LIMIT = 20_000

@@ -19,11 +19,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from cell.values import attempt, text_of, type_name
 from show import pictures
 from show.arrivals import Arrivals
 from show.charts import chart_of
 from show.hooks import BACKEND, hooks
-from cell.values import attempt, text_of, type_name
 
 MAX_PICTURES = 100  # of one run; each costs time to draw and room in the result
 MAX_BYTES = 20_000_000  # of one form of a picture
