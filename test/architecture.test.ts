@@ -19,13 +19,28 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   environment: [],
   artifact: ['execution'],
   text: ['execution'],
-  cli: ['execution', 'engine', 'session', 'environment'],
+  notebook: ['execution'],
+  storage: [],
+  tool: ['execution', 'session', 'artifact', 'environment', 'text'],
+  agent: ['execution', 'tool'],
+  service: ['execution', 'engine', 'session', 'artifact', 'environment', 'text', 'notebook', 'storage'],
+  cli: ['execution', 'engine', 'session', 'environment', 'text', 'tool', 'agent', 'service', 'storage'],
 };
 
 /** One row per package: the places that may import it. Test files may also import vitest. */
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
-  zod: ['config.ts', 'engine', 'session'],
+  zod: ['config.ts', 'engine', 'session', 'tool', 'agent', 'service', 'storage'],
   commander: ['cli'],
+  '@clack/prompts': ['cli'],
+  '@langchain/core': ['tool', 'agent', 'service', 'storage'],
+  '@langchain/openai': ['agent'],
+  '@langchain/langgraph': ['service'],
+  '@langchain/langgraph-checkpoint': ['storage'],
+  '@langchain/langgraph-checkpoint-postgres': ['storage'],
+  '@langchain/langgraph-checkpoint-validation': ['storage'],
+  kysely: ['storage'],
+  pg: ['storage'],
+  yaml: ['service'],
 };
 
 type Source = {
