@@ -1,4 +1,4 @@
-import type { Execution, ProducedFile, Result, StreamBytes } from './execution.ts';
+import type { Execution, ProducedFigure, ProducedFile, Result, Spill, StreamBytes } from './execution.ts';
 
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
@@ -8,11 +8,15 @@ export type Event =
   | { readonly type: 'clear' }
   /** A file that the run wrote or changed; known when the code has ended. */
   | { readonly type: 'file'; readonly file: ProducedFile }
+  /** A picture that the run showed or saved, kept under an id; known when the code has ended. */
+  | { readonly type: 'figure'; readonly figure: ProducedFigure }
   | { readonly type: 'done'; readonly summary: Summary };
 
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */
-export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files'> & {
+export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files' | 'figures'> & {
   readonly outputBytes: StreamBytes;
   /** False when the code only looked at things: then it has written no file either. */
   readonly mayHaveWritten: boolean;
+  /** Where all of an output is that is too long to be told. */
+  readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
 };

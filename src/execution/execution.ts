@@ -12,6 +12,8 @@ export interface Execution {
   /** Of `resultVariable`, when it was asked for and exists; see docs/values.md. */
   readonly value?: Json;
   readonly dataframes: readonly DataFrameSummary[];
+  /** Every picture of the run, shown, left open or saved, in order and each once. */
+  readonly figures: readonly ProducedFigure[];
   /** What the run wrote or changed in the workspace; not what was there before. */
   readonly files: readonly ProducedFile[];
   readonly state: StateReceipt;
@@ -49,6 +51,23 @@ export interface ProducedFile {
   readonly notKept?: string;
 }
 
+/** A picture that a run made. Its copy is kept under `id` until its retention ends. */
+export interface ProducedFigure {
+  /** Where it comes from: shown or left open, or a file that the run wrote. */
+  readonly source: 'shown' | 'saved';
+  /** In the workspace, when the run saved it; else the name of the copy. */
+  readonly path: string;
+  readonly mime: string;
+  readonly sizeBytes: number;
+  /** Which of `results` shows it; absent for one that was only saved. */
+  readonly result?: number;
+  readonly title?: string;
+  readonly id?: string;
+  readonly sha256?: string;
+  /** Why there is no copy. */
+  readonly notKept?: string;
+}
+
 /** A DataFrame that the run created or changed. */
 export interface DataFrameSummary {
   readonly name: string;
@@ -72,9 +91,19 @@ export interface StreamBytes {
   readonly stderr: number;
 }
 
-export interface Truncation {
+export interface Truncation extends Spill {
   readonly totalBytes: number;
   readonly keptBytes: number;
+}
+
+/** All of an output, as a file. */
+export interface Spill {
+  /** Path of the file in the workspace. */
+  readonly spilledTo?: string;
+  /** Of the copy that outlives the session. */
+  readonly spillId?: string;
+  /** Bytes in it, when even the file has a limit and the output went over it. */
+  readonly spilledBytes?: number;
 }
 
 /** What the session's variables are worth after this run. */

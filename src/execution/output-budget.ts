@@ -2,12 +2,20 @@ import type { Truncation } from './execution.ts';
 
 const PIECE_BYTES = 1 << 16;
 
+/** A part of the text that nothing else came between. */
+interface Piece {
+  readonly order: number;
+  text: string;
+  bytes: number;
+}
+
 /** Keeps the head and the tail of a text within a budget of bytes, and counts the rest. */
 export class OutputBudget {
   readonly #half: number;
-  #head: string[] = [];
+  readonly #head: Piece[] = [];
   #headBytes = 0;
-  readonly #tail: { text: string; bytes: number }[] = [];
+  #isHeadFull = false;
+  readonly #tail: Piece[] = [];
   #tailBytes = 0;
   #totalBytes = 0;
 
@@ -15,58 +23,78 @@ export class OutputBudget {
     this.#half = Math.max(1, Math.floor(maxBytes / 2));
   }
 
-  add(text: string): void {
+  /** Text with the same `order` as the text before may be joined with it. */
+  add(text: string, order = 0): void {
     const bytes = Buffer.byteLength(text);
     this.#totalBytes += bytes;
-    const room = this.#half - this.#headBytes;
-    if (bytes <= room) {
-      this.#head.push(text);
-      this.#headBytes += bytes;
-      return;
-    }
+    const room = this.#isHeadFull ? 0 : this.#half - this.#headBytes;
+    if (bytes <= room) return this.#addToHead({ order, text, bytes });
     const fits = room > 0 ? firstBytes(text, room) : '';
-    if (fits !== '') this.#head.push(fits);
-    this.#headBytes = this.#half; // closed: whatever follows belongs to the tail
-    this.#addToTail(text.slice(fits.length));
+    if (fits !== '') this.#addToHead({ order, text: fits, bytes: Buffer.byteLength(fits) });
+    this.#isHeadFull = true; // whatever follows belongs to the tail
+    const rest = text.slice(fits.length);
+    this.#addToTail({ order, text: rest, bytes: bytes - Buffer.byteLength(fits) });
+  }
+
+  /** What was kept, with a line in the middle that says how much was not. */
+  pieces(): readonly { readonly order: number; readonly text: string }[] {
+    const tail = this.#keptTail();
+    const omitted = this.#omittedBytes(tail);
+    const first = tail[0];
+    if (omitted === 0 || first === undefined) return [...this.#head, ...tail];
+    return [
+      ...this.#head,
+      { ...first, text: `\n… ${omitted} bytes of output omitted …\n${first.text}` },
+      ...tail.slice(1),
+    ];
   }
 
   text(): string {
-    const tail = this.#keptTail();
-    const omitted = this.#omittedBytes(tail);
-    const notice = omitted > 0 ? `\n… ${omitted} bytes of output omitted …\n` : '';
-    return this.#head.join('') + notice + tail;
+    return this.pieces()
+      .map(({ text }) => text)
+      .join('');
   }
 
-  /** `{ [name]: numbers }` when something was cut, else nothing. */
-  truncation(name: 'stdout' | 'stderr'): { [key in 'stdout' | 'stderr']?: Truncation } {
+  /** Numbers when something was cut. */
+  truncation(): Pick<Truncation, 'totalBytes' | 'keptBytes'> | undefined {
     const omitted = this.#omittedBytes(this.#keptTail());
-    if (omitted === 0) return {};
-    return { [name]: { totalBytes: this.#totalBytes, keptBytes: this.#totalBytes - omitted } };
+    return omitted === 0 ? undefined : { totalBytes: this.#totalBytes, keptBytes: this.#totalBytes - omitted };
   }
 
-  #omittedBytes(tail: string): number {
-    const head = this.#head.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    return this.#totalBytes - head - Buffer.byteLength(tail);
+  #omittedBytes(tail: readonly Piece[]): number {
+    return this.#totalBytes - this.#headBytes - tail.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  #keptTail(): string {
-    return lastBytes(this.#tail.map(({ text }) => text).join(''), this.#half);
+  /** The tail is held in whole pieces; what is over the budget is in the first of them. */
+  #keptTail(): readonly Piece[] {
+    const [first, ...rest] = this.#tail;
+    if (first === undefined || this.#tailBytes <= this.#half) return this.#tail;
+    const text = lastBytes(first.text, first.bytes - (this.#tailBytes - this.#half));
+    return [{ order: first.order, text, bytes: Buffer.byteLength(text) }, ...rest];
+  }
+
+  #addToHead(piece: Piece): void {
+    this.#headBytes += piece.bytes;
+    append(this.#head, piece, Infinity);
   }
 
   /** Whole pieces are dropped from the front: joining and cutting all the time would cost more than printing did. */
-  #addToTail(text: string): void {
-    const bytes = Buffer.byteLength(text);
-    const last = this.#tail.at(-1);
-    if (last !== undefined && last.bytes + bytes <= PIECE_BYTES) {
-      last.text += text;
-      last.bytes += bytes;
-    } else this.#tail.push({ text, bytes });
-    this.#tailBytes += bytes;
+  #addToTail(piece: Piece): void {
+    append(this.#tail, piece, PIECE_BYTES);
+    this.#tailBytes += piece.bytes;
     for (let first = this.#tail[0]; first && this.#tailBytes - first.bytes >= this.#half; first = this.#tail[0]) {
       this.#tailBytes -= first.bytes;
       this.#tail.shift();
     }
   }
+}
+
+function append(pieces: Piece[], piece: Piece, maxBytes: number): void {
+  const last = pieces.at(-1);
+  if (last?.order === piece.order && last.bytes + piece.bytes <= maxBytes) {
+    last.text += piece.text;
+    last.bytes += piece.bytes;
+  } else pieces.push(piece);
 }
 
 /** The longest prefix of at most `count` bytes that splits no character. */

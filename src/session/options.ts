@@ -107,11 +107,11 @@ export class SettingsParser {
 
   /** A session that runs once: what it is made with, and what runs in it. */
   parseOnce(code: string, options: OnceOptions): { settings: Settings; run: Run } {
-    const { timeoutMs, signal, whenBusy, ...session } = parse(this.#once, { ...options, code });
-    const { code: parsedCode, echo, ...settings } = session;
+    const parsed = parse(this.#once, { ...options, code });
+    const { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy, echo, ...settings } = parsed;
     return {
       settings: { ...settings, echo: echo ?? 'last', idleMs: null },
-      run: { code: parsedCode, timeoutMs, signal, whenBusy },
+      run: { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy },
     };
   }
 }
