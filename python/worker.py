@@ -29,6 +29,9 @@ EXIT_BROKEN = 70
 SIOCOUTQ = 0x5411
 LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
+ORDER_S = 0.02
+ORDER_STEP_S = 0.00005
+MAX_SAVED = 100
 WARM_NAME = "<warm>"
 WARM_CODE = "1 + 1"
 
@@ -104,7 +107,7 @@ class Worker:
         if self._twins.is_due and self._make_twin():
             return  # we are that twin, woken because this very run was lost
         signal.signal(signal.SIGINT, self._on_interrupt)
-        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": []}
+        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
         self._has_touched = False
         try:
             self._armed = True
@@ -146,6 +149,7 @@ class Worker:
         changes = done["variables"]
         try:
             self._armed = True
+            done["saved"] = self._saved_figures()
             done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
             name = request["resultVariable"]
             if name is not None and name in self._runner.namespace:
@@ -155,18 +159,27 @@ class Worker:
             done["error"] = done["error"] or trace.describe(error)
         self._armed = False
 
+    def _saved_figures(self) -> list[dict[str, object]]:
+        """Figures that the program saved into its workspace, by their path in there."""
+        home = os.path.realpath(self._workspace) + os.sep
+        found = [{**one, "path": os.path.realpath(one["path"])} for one in self._publisher.figures.saved[:MAX_SAVED]]
+        return [{**one, "path": values.printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]
+
     def _send_item(self, item: dict) -> None:
         """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
+        self._runner.flush()
+        _await_read(self._stdout, self._stderr)  # what was printed before it comes before it
         texts = {mime: form for mime, form in item["data"].items() if isinstance(form, str)}
         binary = {mime: form for mime, form in item["data"].items() if isinstance(form, bytes)}
         header = {
             **{"type": "result", "id": self._run_id, "kind": item["kind"], "data": texts},
             **{"binary": [[mime, len(form)] for mime, form in binary.items()]},
-            **{"chart": item["chart"], "title": item["title"]},
+            **{"chart": item["chart"], "title": item["title"], "picture": item["picture"]},
         }
         self._results.append(wire.encode(header, b"".join(binary.values())))
         if item["kind"] != "result":
             self._flush_results()
+            _await_read(self._control)  # what is printed after it comes after it
 
     def _flush_results(self) -> None:
         wire.write_all(self._control, b"".join(self._results))
@@ -223,6 +236,13 @@ def _unread_bytes(fd: int) -> int:
         return int.from_bytes(fcntl.ioctl(fd, SIOCOUTQ, b"\0\0\0\0"), sys.byteorder)
     except OSError:
         return -1
+
+
+def _await_read(*sockets: int) -> None:
+    """Wait until the host has read all: that is how things on different channels keep their order. A slow host is not waited for."""
+    until = time.perf_counter() + ORDER_S
+    while any(_unread_bytes(fd) > 0 for fd in sockets) and time.perf_counter() < until:
+        time.sleep(ORDER_STEP_S)
 
 
 def _is_clean_exit(error: BaseException) -> bool:

@@ -5,11 +5,12 @@ import type { Execution, Json, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ArtifactStore } from '../artifact/store.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
-import { SessionFiles } from './files.ts';
+import { SessionFiles } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
-import { Runs } from './runs.ts';
-import { assignments } from './variables.ts';
+import { Products } from './run/products.ts';
+import { Runs } from './run/runs.ts';
+import { assignments } from './run/variables.ts';
 
 /** What is known of a session without asking its interpreter. */
 export interface SessionInfo {
@@ -66,7 +67,9 @@ export class Session implements AsyncDisposable {
     this.#hooks = hooks;
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
     this.files = new SessionFiles(inner, store, settings);
-    this.#runs = new Runs({ inner, files: this.files, settings, maxQueue, loss, onFailure });
+    const { files } = this;
+    const products = new Products({ sessionId: inner.id, store, files, settings });
+    this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
       idleForMs: () => this.#runs.idleForMs,

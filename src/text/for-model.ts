@@ -1,4 +1,4 @@
-import type { DataFrameSummary, Execution, Result } from '../execution/execution.ts';
+import type { DataFrameSummary, Execution, ProducedFigure, Result } from '../execution/execution.ts';
 import { escapeAnsi } from './clean-text.ts';
 
 const DEFAULT_MAX_CHARS = 10_000;
@@ -10,7 +10,8 @@ export function forModel(execution: Execution, options: { readonly maxChars?: nu
   const { maxChars = DEFAULT_MAX_CHARS } = options;
   const parts = [
     ...printed(execution, maxChars),
-    ...execution.results.flatMap((result) => shown(result, maxChars)),
+    ...execution.results.flatMap((result, index) => shown(result, index, execution, maxChars)),
+    ...execution.figures.filter(({ result }) => result === undefined).map(describeFigure),
     ...execution.dataframes.map(describeTable),
     ...files(execution),
     ...ending(execution, maxChars),
@@ -25,16 +26,23 @@ function printed({ logs, truncated }: Execution, maxChars: number): string[] {
     const text = shorten(escapeAnsi(logs[stream]).trimEnd(), maxChars * SHARE);
     if (text === '') continue;
     const cut = truncated?.[stream];
-    const note = cut && `\n(${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept)`;
+    const whole = cut?.spilledTo === undefined ? '' : `; all of it is in ${cut.spilledTo}`;
+    const note = cut && `\n(${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept${whole})`;
     parts.push(`${stream === 'stderr' ? '[stderr]\n' : ''}${text}${note ?? ''}`);
   }
   return parts;
 }
 
-function shown({ kind, data, title, chart }: Result, maxChars: number): string[] {
-  if (kind === 'figure') return [`[figure${title === undefined ? '' : ` "${title}"`}${chartType(chart)}]`];
+function shown(result: Result, index: number, { figures }: Execution, maxChars: number): string[] {
+  const { kind, data } = result;
+  if (kind === 'figure') return [describeFigure(figures.find((figure) => figure.result === index) ?? result)];
   const text = escapeAnsi(data['text/plain'] ?? '');
   return text === '' ? [] : [shorten(text, maxChars * SHARE)];
+}
+
+function describeFigure({ title, chart, path }: Pick<ProducedFigure, 'title' | 'chart' | 'path'>): string {
+  const name = title === undefined ? '' : ` "${title}"`;
+  return `[figure${name}${chartType(chart)}${path === undefined ? '' : `, saved as ${path}`}]`;
 }
 
 function chartType(chart: Result['chart']): string {

@@ -1,5 +1,5 @@
 import { VivariumError } from '../../errors.ts';
-import type { Event, Summary } from '../../execution/event.ts';
+import type { Event, SavedFigure, Summary } from '../../execution/event.ts';
 import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { EngineSession, Rollback, RunRequest, Workspace } from '../engine.ts';
@@ -286,6 +286,7 @@ export class LocalSession implements EngineSession {
       isolation: this.isolation,
       outputBytes: facts.outputBytes,
       mayHaveWritten: facts.mayHaveWritten,
+      savedFigures: facts.saved.map(asSavedFigure),
     };
   }
 }
@@ -293,4 +294,13 @@ export class LocalSession implements EngineSession {
 /** A session that is to keep its state, and has none yet but that of a fresh interpreter. */
 function isGuardedBirth(link: Link): boolean {
   return link.options.twins && link.isPristine;
+}
+
+function asSavedFigure({ path, title, chart, picture }: RunFacts['saved'][number]): SavedFigure {
+  return {
+    path,
+    ...(title !== null && { title }),
+    ...(chart !== null && { chart }),
+    ...(picture !== null && { picture }),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { changedSince, takeInventory, type Inventory } from '../artifact/changes.ts';
-import { collect } from '../artifact/collect.ts';
+import { changedSince, takeInventory, type Inventory } from '../../artifact/changes.ts';
+import { collect } from '../../artifact/collect.ts';
 import {
   listFiles,
   openFile,
@@ -9,11 +9,12 @@ import {
   type FileFacts,
   type FileList,
   type FileSource,
-} from '../artifact/files.ts';
-import type { ArtifactStore } from '../artifact/store.ts';
-import type { EngineSession } from '../engine/engine.ts';
-import type { ProducedFile } from '../execution/execution.ts';
-import type { Settings } from './options.ts';
+} from '../../artifact/files.ts';
+import type { ArtifactStore } from '../../artifact/store.ts';
+import type { EngineSession } from '../../engine/engine.ts';
+import { VivariumError } from '../../errors.ts';
+import type { ProducedFile } from '../../execution/execution.ts';
+import type { Settings } from '../options.ts';
 
 const MAX_KEPT_FILES = 100;
 
@@ -50,6 +51,15 @@ export class SessionFiles {
   /** Removes a file, a link or an empty directory. */
   remove(path: string): void {
     removeFile(this.#inner.workspace, path);
+  }
+
+  /** Removes a file of ours, if it is still there. */
+  discard(path: string): void {
+    try {
+      this.remove(path);
+    } catch (error) {
+      if (!(error instanceof VivariumError)) throw error; // the program has removed it, or put something else there
+    }
   }
 
   /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */
