@@ -18,7 +18,7 @@ import wire
 from cell import source, trace, values
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
-from encode.frames import summarize_frames
+from encode.frames import summarize_frames, write_frame
 from encode.value import encode_value
 from join import Admission
 from show import notebook
@@ -88,6 +88,8 @@ class Worker:
                 os.environ.update(request["variables"])
             elif kind == "inspect":
                 self._send({"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)})
+            elif kind == "table":
+                self._export(request)
             elif kind == "clear":
                 self._send({"type": "cleared", "files": self._twins.clear_files()})
             elif kind == "renew":
@@ -158,6 +160,20 @@ class Worker:
             self._armed = False
             done["error"] = done["error"] or trace.describe(error)
         self._armed = False
+
+    def _export(self, request: dict) -> None:
+        """Write a table; it may run code of the program, so a twin stands by."""
+        if self._twins.is_due and self._make_twin():
+            return  # we are that twin, woken because this was our end
+        self._send({"type": "table", "id": request["id"], "problem": self._write_table(request)})
+
+    def _write_table(self, request: dict) -> str | None:
+        """Write a table as a file; return what is wrong, if something is."""
+        try:
+            write_frame(self._runner.namespace, request["name"], os.path.join(self._workspace, request["path"]), request["format"])
+        except BaseException as error:  # noqa: BLE001 - a table may run code of the program
+            return values.text_of(error, 1_000, as_str=True) or values.type_name(error)
+        return None
 
     def _saved_figures(self) -> list[dict[str, object]]:
         """Figures that the program saved into its workspace, by their path in there."""

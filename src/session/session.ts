@@ -1,4 +1,5 @@
-import type { EngineSession, Rollback } from '../engine/engine.ts';
+import type { Artifact } from '../artifact/artifact.ts';
+import type { EngineSession, Rollback, TableFormat } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
 import type { Event } from '../execution/event.ts';
 import type { Execution, Json, Variable } from '../execution/execution.ts';
@@ -134,6 +135,11 @@ export class Session implements AsyncDisposable {
   /** The variables, each with its type and a short description. */
   inspect(): Promise<readonly Variable[]> {
     return this.#runs.inspect();
+  }
+
+  /** All rows of a DataFrame as a file; `interpreter.artifacts.open(id)` gives its content. Changes nothing in the session. */
+  exportTable(name: string, options: { readonly format?: TableFormat } = {}): Promise<Artifact> {
+    return this.#runs.exportTable(name, options.format ?? 'csv');
   }
 
   /** Sets variables to JSON values, as a run of its own that can be rolled back. */

@@ -285,3 +285,37 @@ test('MPLBACKEND of the host changes nothing', async () => {
     delete process.env['MPLBACKEND'];
   }
 });
+
+test('all rows of a table come out as CSV or Parquet, and the session is as it was', async () => {
+  await using own = await interpreter.createSession();
+  await own.runCode(`
+import pandas as pd
+table = pd.DataFrame({'n': range(100_000), 'name': ['a,"b"'] * 100_000})
+series = table['n']`);
+  const csv = await own.exportTable('table');
+  expect(csv).toMatchObject({ name: 'table.csv', mime: 'text/csv' });
+  const rows = (await buffer(await interpreter.artifacts.open(csv.id))).toString().trimEnd().split('\n');
+  expect([rows.length, rows[0], rows.at(-1)]).toEqual([100_001, 'n,name', '99999,"a,""b"""']);
+  const parquet = await own.exportTable('table', { format: 'parquet' });
+  const magic = (await buffer(await interpreter.artifacts.open(parquet.id))).subarray(0, 4).toString();
+  expect(magic).toBe('PAR1');
+  expect((await own.files.list()).files).toEqual([]);
+  await own.rollback(); // of the run above: the exports are no runs
+  await expect(own.exportTable('series')).rejects.toThrow(
+    '"series" is not a DataFrame of this session. There is none.',
+  );
+});
+
+test('a table whose export crashes costs nothing but the export', async () => {
+  await using own = await interpreter.createSession({ limits: { timeoutMs: 2000 } });
+  await own.runCode(`
+import ctypes, pandas as pd
+class Evil:
+    def __str__(self): return ctypes.string_at(0) if is_armed else 'evil'
+is_armed = False
+table = pd.DataFrame({'evil': [Evil()]})`);
+  await own.runCode('is_armed = True; kept = 41');
+  await expect(own.exportTable('table')).rejects.toMatchObject({ code: 'TABLE_UNAVAILABLE' });
+  const { results, state } = await own.runCode('kept + 1');
+  expect([results[0]?.data['text/plain'], state.status]).toEqual(['42', 'restored']);
+});

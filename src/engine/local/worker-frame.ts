@@ -57,6 +57,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
     unprotected: z.string().max(1000).nullable(),
     variables: z.object({ added: Names, changed: Names, removed: Names, omitted: z.int().nonnegative().optional() }),
   }),
+  z.object({ type: z.literal('table'), id: z.string(), problem: z.string().max(2000).nullable() }),
   z.object({
     type: z.literal('variables'),
     id: z.string(),

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import type { Artifact } from '../../artifact/artifact.ts';
 import { changedSince, takeInventory, type Inventory } from '../../artifact/changes.ts';
 import { collect } from '../../artifact/collect.ts';
 import {
@@ -10,6 +12,7 @@ import {
   type FileList,
   type FileSource,
 } from '../../artifact/files.ts';
+import { mimeOf } from '../../artifact/mime.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
@@ -51,6 +54,19 @@ export class SessionFiles {
   /** Removes a file, a link or an empty directory. */
   remove(path: string): void {
     removeFile(this.#inner.workspace, path);
+  }
+
+  /** Has a file written that is for its owner alone: it goes into the store and leaves the workspace. */
+  async takeOut(name: string, write: (path: string) => Promise<void>): Promise<Artifact> {
+    const id = randomUUID();
+    const path = `.output/${id}`;
+    try {
+      await write(path);
+      await using file = await openFile(this.#inner.workspace, path);
+      return await this.#store.keep(file, { name, mime: mimeOf(name), sessionId: this.#inner.id, executionId: id });
+    } finally {
+      this.discard(path);
+    }
   }
 
   /** Removes a file of ours, if it is still there. */

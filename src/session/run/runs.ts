@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { EngineSession, Rollback, RunRequest } from '../../engine/engine.ts';
+import type { Artifact } from '../../artifact/artifact.ts';
+import type { EngineSession, Rollback, RunRequest, TableFormat } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Execution, Variable } from '../../execution/execution.ts';
@@ -125,6 +126,13 @@ export class Runs {
     return this.#inTurn(async () => {
       await this.#initialise();
       return this.#inner.inspect();
+    });
+  }
+
+  exportTable(name: string, format: TableFormat): Promise<Artifact> {
+    return this.#inTurn(async () => {
+      await this.#initialise();
+      return this.#files.takeOut(`${name}.${format}`, (path) => this.#inner.writeTable({ name, format, path }));
     });
   }
 
