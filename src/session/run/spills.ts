@@ -37,7 +37,12 @@ export class Spills {
       this.#placed.shift();
       this.#files.discard(oldest.path);
     }
-    await this.#files.upload(path, await this.#store.open(artifact.id));
+    const content = await this.#store.open(artifact.id);
+    try {
+      await this.#files.upload(path, content);
+    } finally {
+      content.destroy(); // a workspace that refuses the file leaves it unread
+    }
     this.#placed.push({ path, sizeBytes: artifact.sizeBytes });
   }
 }
