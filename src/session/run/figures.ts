@@ -81,7 +81,9 @@ function tooMany(result: Result): Copy {
 
 function factsOf({ path, mime, sizeBytes, id, sha256, notKept }: ProducedFile): Copy & { readonly path: string } {
   return {
-    ...{ path, mime, sizeBytes },
+    path,
+    mime,
+    sizeBytes,
     ...(id !== undefined && { id }),
     ...(sha256 !== undefined && { sha256 }),
     ...(notKept !== undefined && { notKept }),
