@@ -1,0 +1,194 @@
+/** What goes wrong in the service, by what can be done about it. */
+export type ErrorCategory = 'infrastructure' | 'code_related' | 'workflow' | 'configuration';
+
+export interface FailureFacts {
+  readonly folderPath?: string | null;
+  readonly technicalDetails?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** The base of all of them. The category decides what happens next; nobody reads the message for that. */
+export abstract class PythonExecutorError extends Error {
+  abstract readonly category: ErrorCategory;
+  readonly folderPath: string | null;
+  readonly technicalDetails: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, { folderPath = null, technicalDetails = {}, cause }: FailureFacts = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.folderPath = folderPath;
+    this.technicalDetails = technicalDetails;
+  }
+
+  /** The same code may succeed when it is run again. */
+  shouldRetryExecution(): boolean {
+    return this.category === 'infrastructure';
+  }
+
+  /** Other code may succeed. */
+  shouldRetryCodeGeneration(): boolean {
+    return this.category === 'code_related';
+  }
+}
+
+export class ContainerConnectivityError extends PythonExecutorError {
+  readonly category = 'infrastructure';
+  readonly host: string;
+  readonly port: number;
+
+  constructor(
+    message: string,
+    { host, port, ...facts }: FailureFacts & { readonly host: string; readonly port: number },
+  ) {
+    super(message, facts);
+    this.host = host;
+    this.port = port;
+  }
+
+  getUserMessage(): string {
+    return `The Jupyter server at ${this.host}:${this.port} cannot be reached. Start it, or set execution_method to "local".`;
+  }
+}
+
+/** The engine of this machine failed, not the code. */
+export class EngineUnavailableError extends PythonExecutorError {
+  readonly category = 'infrastructure';
+}
+
+export class ContainerConfigurationError extends PythonExecutorError {
+  readonly category = 'configuration';
+}
+
+/** The service was called or set up in a way that cannot work. */
+export class ServiceConfigurationError extends PythonExecutorError {
+  readonly category = 'configuration';
+}
+
+export class CodeGenerationError extends PythonExecutorError {
+  readonly category = 'code_related';
+  readonly generationAttempt: number;
+  readonly errorChain: readonly string[];
+
+  constructor(
+    message: string,
+    {
+      generationAttempt,
+      errorChain,
+      ...facts
+    }: FailureFacts & { readonly generationAttempt: number; readonly errorChain: readonly string[] },
+  ) {
+    super(message, facts);
+    this.generationAttempt = generationAttempt;
+    this.errorChain = errorChain;
+  }
+}
+
+export class CodeSyntaxError extends PythonExecutorError {
+  readonly category = 'code_related';
+  readonly syntaxIssues: readonly string[];
+
+  constructor(
+    message: string,
+    { syntaxIssues, ...facts }: FailureFacts & { readonly syntaxIssues: readonly string[] },
+  ) {
+    super(message, facts);
+    this.syntaxIssues = syntaxIssues;
+  }
+}
+
+export class CodeRuntimeError extends PythonExecutorError {
+  readonly category = 'code_related';
+  readonly tracebackInfo: string;
+  readonly executionAttempt: number;
+
+  constructor(
+    message: string,
+    {
+      tracebackInfo,
+      executionAttempt,
+      ...facts
+    }: FailureFacts & { readonly tracebackInfo: string; readonly executionAttempt: number },
+  ) {
+    super(message, facts);
+    this.tracebackInfo = tracebackInfo;
+    this.executionAttempt = executionAttempt;
+  }
+}
+
+/** The run ended well, and `results` is not what was asked for. */
+export class ResultsInvalidError extends PythonExecutorError {
+  readonly category = 'code_related';
+}
+
+export class ExecutionTimeoutError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly timeoutSeconds: number;
+
+  constructor(message: string, { timeoutSeconds, ...facts }: FailureFacts & { readonly timeoutSeconds: number }) {
+    super(message, facts);
+    this.timeoutSeconds = timeoutSeconds;
+  }
+}
+
+/** The policy refuses the code; other code of the same kind would be refused as well. */
+export class PolicyRefusedError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly reasons: readonly string[];
+
+  constructor(message: string, { reasons, ...facts }: FailureFacts & { readonly reasons: readonly string[] }) {
+    super(message, facts);
+    this.reasons = reasons;
+  }
+}
+
+/** A person said no. That is an answer, not a fault. */
+export class ExecutionRejectedError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly rejectedBy: string;
+  readonly reason: string | null;
+
+  constructor(
+    message: string,
+    { rejectedBy, reason, ...facts }: FailureFacts & { readonly rejectedBy: string; readonly reason: string | null },
+  ) {
+    super(message, facts);
+    this.rejectedBy = rejectedBy;
+    this.reason = reason;
+  }
+}
+
+export class MaxAttemptsExceededError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly operationType: string;
+  readonly maxAttempts: number;
+  readonly errorChain: readonly string[];
+
+  constructor(
+    message: string,
+    {
+      operationType,
+      maxAttempts,
+      errorChain,
+      ...facts
+    }: FailureFacts & {
+      readonly operationType: string;
+      readonly maxAttempts: number;
+      readonly errorChain: readonly string[];
+    },
+  ) {
+    super(message, facts);
+    this.operationType = operationType;
+    this.maxAttempts = maxAttempts;
+    this.errorChain = errorChain;
+  }
+}
+
+export class WorkflowError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly stage: string;
+
+  constructor(message: string, { stage, ...facts }: FailureFacts & { readonly stage: string }) {
+    super(message, facts);
+    this.stage = stage;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Execution, Json } from '../execution/execution.ts';
+
+/** What the service gives in the end. */
+export interface PythonServiceResult {
+  readonly executionResult: PythonExecutionSuccess;
+  readonly generatedCode: string;
+  readonly generationAttempt: number;
+  readonly analysisWarnings: readonly string[];
+}
+
+/** A run that succeeded and gave what was expected. */
+export interface PythonExecutionSuccess {
+  /** From the code's variable `results`. */
+  readonly results: Readonly<Record<string, Json>>;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** In seconds. */
+  readonly executionTime: number;
+  readonly folderPath: string;
+  readonly notebookPath: string;
+  readonly notebookLink: string;
+  readonly figurePaths: readonly string[];
+}
+
+/** The keys that callers of the reference read. */
+export function successOnTheWire(success: PythonExecutionSuccess): Readonly<Record<string, Json>> {
+  return {
+    results: success.results,
+    execution_stdout: success.stdout,
+    execution_time_seconds: success.executionTime,
+    execution_folder: success.folderPath,
+    notebook_path: success.notebookPath,
+    notebook_link: success.notebookLink,
+    figure_paths: success.figurePaths,
+    figure_count: success.figurePaths.length,
+  };
+}
+
+/** One try at a task: code, and what came of it. */
+export interface Attempt {
+  readonly number: number;
+  readonly stage: AttemptStage;
+  readonly code: string;
+  readonly error?: string;
+  readonly execution?: Execution;
+}
+
+export type AttemptStage =
+  | 'syntax_error'
+  | 'static_analysis_failed'
+  | 'awaiting_approval'
+  | 'execution_failed'
+  | 'results_invalid'
+  | 'succeeded';
