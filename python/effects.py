@@ -1,0 +1,114 @@
+"""Notes what a program tries to do beyond its own process while it runs as a preview: network, processes, files, devices.
+
+Sent as init code to the session of a preview. It reports, it does not hold anybody back: the walls around the session do.
+`effects()` gives what was noted since the session began; repeated attempts are counted, not listed again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_MAX_KINDS = 200
+_WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_QUIET_PLACES = ("/tmp/", "/dev/", "/proc/", "/workspace/", "/mnt/data/")
+
+
+class _Notes:
+    """What was attempted, each once, with a count."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str], int] = {}
+        self.omitted = 0
+
+    def add(self, kind: str, what: str) -> None:
+        """Count an attempt."""
+        key = kind, what[:300]
+        if key in self.found or len(self.found) < _MAX_KINDS:
+            self.found[key] = self.found.get(key, 0) + 1
+        else:
+            self.omitted += 1
+
+
+def _listen() -> _Notes:
+    notes = _Notes()
+
+    def hear(event: str, args: tuple[object, ...]) -> None:
+        look = _LOOKS.get(event)
+        if look is not None:
+            try:
+                look(notes, args)
+            except Exception:  # noqa: BLE001 - an odd argument is no reason to disturb the program
+                notes.omitted += 1
+
+    sys.addaudithook(hear)
+    return notes
+
+
+def _connect(notes: _Notes, args: tuple[object, ...]) -> None:
+    notes.add("network", f"connect to {_shown(args[1])}")
+
+
+def _resolve(notes: _Notes, args: tuple[object, ...]) -> None:
+    notes.add("network", f"look up {_shown(args[0])}")
+
+
+def _start(notes: _Notes, args: tuple[object, ...]) -> None:
+    notes.add("process", _shown(args[1] if len(args) > 1 and args[1] else args[0]))
+
+
+def _open(notes: _Notes, args: tuple[object, ...]) -> None:
+    path, mode, flags = args
+    writes = isinstance(flags, int) and bool(flags & _WRITE_FLAGS) or isinstance(mode, str) and any(letter in mode for letter in "wax+")
+    if writes and isinstance(path, (str, bytes)):
+        _touch(notes, "write", path)
+
+
+def _change(kind: str) -> object:
+    return lambda notes, args: _touch(notes, kind, args[0])
+
+
+def _touch(notes: _Notes, kind: str, path: object) -> None:
+    """Files of the workspace are listed by the host, which sees what became of them; others matter only here."""
+    full = os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
+    if not full.startswith(_QUIET_PLACES):
+        notes.add("file", f"{kind} {full}")
+
+
+def _shown(value: object) -> str:
+    kind = type(value)
+    if kind in (str, int, bytes):
+        return str(value)
+    if kind in (tuple, list):
+        return " ".join(_shown(one) for one in value[:20])  # type: ignore[index]
+    return f"<{kind.__name__}>"
+
+
+_LOOKS = {
+    "socket.connect": _connect,
+    "socket.sendto": _connect,
+    "socket.getaddrinfo": _resolve,
+    "socket.gethostbyname": _resolve,
+    "subprocess.Popen": _start,
+    "os.system": _start,
+    "os.exec": _start,
+    "os.posix_spawn": _start,
+    "os.fork": lambda notes, _: notes.add("process", "fork"),
+    "open": _open,
+    "os.remove": _change("remove"),
+    "os.rename": _change("rename"),
+    "os.mkdir": _change("make"),
+    "os.rmdir": _change("remove"),
+    "os.chmod": _change("change"),
+    "os.truncate": _change("truncate"),
+    "shutil.rmtree": _change("remove"),
+    "ctypes.dlopen": lambda notes, args: notes.add("native code", _shown(args[0])),
+}
+
+_notes = _listen()
+
+
+def effects() -> dict[str, object]:
+    """Return what was attempted, in the order of the first attempt."""
+    found = [{"kind": kind, "what": what, "count": count} for (kind, what), count in _notes.found.items()]
+    return {"attempts": found, "omitted": _notes.omitted}

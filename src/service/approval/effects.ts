@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { Execution } from '../../execution/execution.ts';
+
+/** What a program tried to do beyond its own process; see python/effects.py. */
+const Attempts = z.object({
+  attempts: z
+    .array(z.object({ kind: z.string().max(100), what: z.string().max(400), count: z.int().positive() }))
+    .max(500),
+  omitted: z.int().nonnegative(),
+});
+export type Attempts = z.infer<typeof Attempts>;
+
+/** What a preview showed: the code was run behind walls before anybody approved it. */
+export interface Effects {
+  readonly status: Execution['outcome']['status'];
+  /** As a model would see it. */
+  readonly text: string;
+  readonly attempts: Attempts['attempts'];
+  readonly files: readonly { readonly path: string; readonly sizeBytes: number }[];
+  readonly variables: readonly string[];
+  /** The run reached its end and tried nothing that the walls kept from it: to approve it is to keep its results. */
+  readonly isComplete: boolean;
+}
+
+const MAX_TEXT = 4000;
+/** Effects inside of the session; all others need what a preview does not give. */
+const HARMLESS = new Set(['process']);
+
+export function effectsOf(execution: Execution, told: unknown, text: string): Effects {
+  const parsed = Attempts.safeParse(told);
+  const { attempts, omitted } = parsed.success ? parsed.data : { attempts: [], omitted: 1 };
+  return {
+    status: execution.outcome.status,
+    text: text.slice(0, MAX_TEXT),
+    attempts,
+    files: execution.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })),
+    variables: execution.state.variables.added,
+    isComplete:
+      execution.outcome.status === 'succeeded' && omitted === 0 && attempts.every(({ kind }) => HARMLESS.has(kind)),
+  };
+}

@@ -1,0 +1,86 @@
+import type { Json } from '../../execution/execution.ts';
+import { requestOnTheWire, type PythonExecutionRequest } from '../request.ts';
+import type { Verdict } from '../graph/state.ts';
+import type { Effects } from './effects.ts';
+import { SERVICE_APPROVAL_TYPE } from './state-helpers.ts';
+
+/** What a reviewer decides on. */
+export interface Review {
+  readonly request: PythonExecutionRequest;
+  readonly code: string;
+  readonly codeSha256: string;
+  readonly verdict: Verdict;
+  /** What the code did when it was run as a preview; null when there was none. */
+  readonly effects: Effects | null;
+  readonly folder: string;
+  readonly notebookPath: string;
+  readonly notebookLink: string;
+}
+
+/** The value of the interrupt: words for a person, and everything that a program needs to show and to resume. */
+export interface ApprovalPayload {
+  readonly user_message: string;
+  readonly resume_payload: Readonly<Record<string, Json>>;
+}
+
+export function approvalPayload(review: Review, approvalId: string): ApprovalPayload {
+  const { request, code, codeSha256, verdict, effects } = review;
+  return {
+    user_message: userMessage(review, approvalId),
+    resume_payload: {
+      approval_type: SERVICE_APPROVAL_TYPE,
+      approval_id: approvalId,
+      step_objective: request.taskObjective,
+      code,
+      code_sha256: codeSha256,
+      analysis_details: verdict.details as Json,
+      execution_mode: verdict.mode,
+      safety_concerns: verdict.warnings,
+      effects: effects as unknown as Json,
+      notebook_path: review.notebookPath,
+      notebook_link: review.notebookLink,
+      execution_request: requestOnTheWire(request),
+      expected_results: request.expectedResults,
+      execution_folder_path: review.folder,
+    },
+  };
+}
+
+function userMessage({ request, code, codeSha256, verdict, effects, notebookLink }: Review, approvalId: string): string {
+  return [
+    '⚠️ **HUMAN APPROVAL REQUIRED** ⚠️',
+    '',
+    `**Task:** ${request.taskObjective}`,
+    `**Why:** ${verdict.reasoning}`,
+    `**Mode:** ${verdict.mode}`,
+    ...(verdict.warnings.length > 0 ? ['', '**Concerns:**', ...verdict.warnings.map((warning) => `- ${warning}`)] : []),
+    '',
+    `**Code** (sha256 ${codeSha256.slice(0, 12)}…):`,
+    fenced(code),
+    ...(effects === null ? [] : ['', '**What it did when it was tried behind walls:**', ...describeEffects(effects)]),
+    '',
+    `**Notebook:** ${notebookLink}`,
+    '',
+    `Respond with **yes** to run exactly this code, or **no** to cancel (approval ${approvalId}).`,
+  ].join('\n');
+}
+
+/** A fence longer than any in the code: what is to be judged cannot end its own frame. */
+function fenced(code: string): string {
+  const longest = Math.max(2, ...Array.from(code.matchAll(/`+/g), ([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}python\n${code.trimEnd()}\n${fence}`;
+}
+
+function describeEffects({ status, text, attempts, files, isComplete }: Effects): string[] {
+  const seen = attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`);
+  return [
+    `- it ${status === 'succeeded' ? 'ran to its end' : `ended as ${status}`}`,
+    ...seen,
+    ...files.map(({ path, sizeBytes }) => `- file: ${path} (${sizeBytes} bytes)`),
+    ...(text === '' ? [] : [fenced(text)]),
+    isComplete
+      ? '- nothing of this has left the sandbox; approving commits exactly this run'
+      : '- it needs more than the preview allowed; approving runs it again, with access',
+  ];
+}

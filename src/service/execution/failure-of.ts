@@ -1,0 +1,70 @@
+import { VivariumError } from '../../errors.ts';
+import type { Execution } from '../../execution/execution.ts';
+import {
+  CodeRuntimeError,
+  ContainerConfigurationError,
+  ContainerConnectivityError,
+  EngineUnavailableError,
+  ExecutionTimeoutError,
+  ServiceConfigurationError,
+  type FailureFacts,
+  type PythonExecutorError,
+} from '../failures.ts';
+
+/** What the program did wrong, if it did. */
+export function failureOf(execution: Execution, attempt: number, facts: FailureFacts): PythonExecutorError | null {
+  const { outcome, error, logs } = execution;
+  const tracebackInfo = error?.traceback ?? [logs.stderr, logs.stdout].filter((text) => text !== '').join('\n');
+  const runtime = (message: string): CodeRuntimeError =>
+    new CodeRuntimeError(message, { tracebackInfo, executionAttempt: attempt, ...facts });
+  switch (outcome.status) {
+    case 'succeeded':
+      return null;
+    case 'raised':
+      return runtime(describeError(error));
+    case 'timed-out':
+      return new ExecutionTimeoutError(
+        `The code did not end within its ${outcome.limit === 'cpu' ? 'processor time' : 'time'} limit of ${outcome.limitMs / 1000} s. Raise execution_timeout_seconds, or ask for less at once.`,
+        { timeoutSeconds: outcome.limitMs / 1000, ...facts },
+      );
+    case 'out-of-memory':
+      return runtime(`The code needed more than the ${outcome.limitMb} MB of memory that it may use.`);
+    case 'crashed':
+      return runtime(`The code crashed the interpreter: ${outcome.reason}.`);
+    case 'cancelled':
+      return runtime('The run was cancelled.');
+  }
+}
+
+function describeError(error: Execution['error']): string {
+  if (error === undefined) return 'The code raised an exception.';
+  const missing = /^No module named '([^']+)'/.exec(error.value)?.[1];
+  if (error.name === 'ModuleNotFoundError' && missing !== undefined) {
+    return `Missing Module: '${missing}' is not installed in the Python of the sessions. Use another library, or have it installed: python -m pip install ${missing.split('.')[0]}`;
+  }
+  return error.value === '' ? error.name : `${error.name}: ${error.value}`;
+}
+
+/** What is wrong with the machinery. The code decides; nobody reads the words of the program for that. */
+export function machineryFailure(
+  error: unknown,
+  container: { readonly host: string; readonly port: number },
+  facts: FailureFacts,
+): PythonExecutorError | null {
+  if (!(error instanceof VivariumError)) return null;
+  const details = { ...facts, cause: error, technicalDetails: { code: error.code } };
+  switch (error.code) {
+    case 'JUPYTER_UNREACHABLE':
+      return new ContainerConnectivityError(error.message, { ...details, ...container });
+    case 'JUPYTER_REFUSED':
+      return new ContainerConfigurationError(error.message, details);
+    case 'CONFIG_INVALID':
+    case 'PYTHON_NOT_FOUND':
+    case 'PYTHON_UNSUPPORTED':
+    case 'SANDBOX_UNAVAILABLE':
+    case 'INIT_FAILED':
+      return new ServiceConfigurationError(error.message, details);
+    default:
+      return new EngineUnavailableError(error.message, details);
+  }
+}

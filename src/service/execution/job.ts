@@ -1,0 +1,34 @@
+import type { Readable } from 'node:stream';
+import type { Event } from '../../execution/event.ts';
+import type { Execution, Json } from '../../execution/execution.ts';
+import type { ModeConfiguration, ExecutionMode } from '../config/schema.ts';
+
+/** Code to be run for a request. */
+export interface Job {
+  readonly code: string;
+  readonly mode: ExecutionMode;
+  readonly settings: ModeConfiguration;
+  /** `context` in the code. */
+  readonly context: Readonly<Record<string, Json>> | null;
+  readonly timeoutMs: number;
+  /** Run behind walls to see what it does; nothing that it does gets out. */
+  readonly isPreview: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: (event: Event) => void;
+}
+
+/** What came of it. The session is gone; what it produced is kept. */
+export interface JobResult {
+  readonly execution: Execution;
+  /** What the items of `results` are in Python, by name. */
+  readonly resultTypes: unknown;
+  /** What it tried beyond its own process, when it was a preview. */
+  readonly attempts: unknown;
+  /** The content of a file or figure that was kept. */
+  openArtifact(id: string): Promise<Readable>;
+}
+
+/** Where code runs. */
+export interface CodeExecutor extends AsyncDisposable {
+  run(job: Job): Promise<JobResult>;
+}

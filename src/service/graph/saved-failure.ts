@@ -1,0 +1,23 @@
+import * as failures from '../failures.ts';
+import { PythonExecutorError, WorkflowError } from '../failures.ts';
+
+/** A failure as a checkpoint keeps it. */
+export interface SavedFailure {
+  readonly type: string;
+  readonly message: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+type FailureClass = new (message: string, facts: Readonly<Record<string, unknown>>) => PythonExecutorError;
+
+export function saveFailure(error: PythonExecutorError): SavedFailure {
+  const { name, message, category: _, cause, ...facts } = { ...error, name: error.name, message: error.message, cause: error.cause };
+  const reason = cause instanceof Error ? { cause: { name: cause.name, message: cause.message } } : {};
+  return { type: name, message, facts: { ...facts, ...reason } };
+}
+
+/** The error that the failure was, of the same class. */
+export function reviveFailure({ type, message, facts }: SavedFailure): PythonExecutorError {
+  const found = Object.entries(failures).find(([name]) => name === type)?.[1] as FailureClass | undefined;
+  return found === undefined ? new WorkflowError(message, { stage: 'unknown', ...facts }) : new found(message, facts);
+}

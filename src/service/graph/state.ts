@@ -1,0 +1,73 @@
+import { Annotation } from '@langchain/langgraph';
+import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonServiceResult } from '../result.ts';
+import type { ExecutionMethod, ExecutionMode } from '../config/schema.ts';
+import type { ExecutionFailure } from '../generation/failure.ts';
+import type { SavedFailure } from './saved-failure.ts';
+
+/** Where the work goes on after a node. */
+export type Step = 'generate' | 'analyze' | 'approve' | 'execute' | 'end';
+
+/** Tries again, counted by what they were for. */
+export interface Retries {
+  readonly generation: number;
+  readonly execution: number;
+}
+
+/** What analysis and policy made of the code. */
+export interface Verdict {
+  readonly mode: ExecutionMode;
+  readonly warnings: readonly string[];
+  /** As the reviewer is shown it. */
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly reasoning: string;
+}
+
+export type Outcome =
+  | { readonly status: 'succeeded'; readonly result: PythonServiceResult }
+  | { readonly status: 'failed'; readonly failure: SavedFailure };
+
+/** All that is known of a request, checkpointed after each node. Outputs and pictures lie in the record's folder, not here. */
+export const ServiceState = Annotation.Root({
+  request: Annotation<PythonExecutionRequest>(),
+  /** Tells two requests of one thread apart. */
+  requestId: Annotation<string>(),
+  method: Annotation<ExecutionMethod>(),
+  folder: Annotation<string>(),
+  /** Codes that were tried, the present one included. */
+  attempt: Annotation<number>(),
+  code: Annotation<string>(),
+  retries: Annotation<Retries>(),
+  failures: Annotation<readonly ExecutionFailure[]>(),
+  verdict: Annotation<Verdict | null>(),
+  /** The code was approved, or edited by who may approve: it is asked about no more. */
+  isApproved: Annotation<boolean>(),
+  approvalId: Annotation<string | null>(),
+  /** Decisions so far that came through a graph around this one. */
+  decisions: Annotation<number>(),
+  next: Annotation<Step>(),
+  outcome: Annotation<Outcome | null>(),
+});
+export type ServiceState = typeof ServiceState.State;
+export type Update = Partial<ServiceState>;
+
+/** What a request begins with. */
+export function beginning(
+  request: PythonExecutionRequest,
+  facts: Pick<ServiceState, 'requestId' | 'method' | 'folder'>,
+): ServiceState {
+  return {
+    request,
+    ...facts,
+    attempt: 0,
+    code: '',
+    retries: { generation: 0, execution: 0 },
+    failures: [],
+    verdict: null,
+    isApproved: false,
+    approvalId: null,
+    decisions: 0,
+    next: 'generate',
+    outcome: null,
+  };
+}
