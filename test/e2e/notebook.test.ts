@@ -2,13 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
-import { createInterpreter, type Interpreter, type RunOptions, type SessionOptions } from '../../src/index.ts';
+import { createInterpreter, type Interpreter, type Notebook, type RunOptions } from '../../src/index.ts';
 import { contextCell, figuresCell, resultsCell } from '../../src/notebook/context-cell.ts';
-import { toNotebook } from '../../src/notebook/export.ts';
-import { History } from '../../src/notebook/history.ts';
-import { codeCell, createNotebook, markdownCell, type Notebook } from '../../src/notebook/nbformat.ts';
+import { codeCell, createNotebook, markdownCell } from '../../src/notebook/nbformat.ts';
 import { installNotebookTools, NotebookTools } from '../support/notebook-tools.ts';
-import { RecordedSession } from '../support/recorded-session.ts';
 import { shownBy } from '../support/shown-outputs.ts';
 
 const INSTALL_TIMEOUT_MS = 360_000;
@@ -98,18 +95,22 @@ describe('Executed by Jupyter, the notebook of a session shows the same:', () =>
 
   test('in every way of showing expressions', async (context) => {
     const initCode = 'base = 10\nbase';
-    const { session, history } = await open({ initCode });
-    await session.run(initCode, { echo: 'none' }, 'init');
-    await session.run('given = __import__("json").loads("[1]")', { echo: 'none' }, 'variables');
+    await using session = await interpreter.createSession({ initCode });
+    await session.setVariables({ given: [1] });
+    await session.setContext({ WEATHER: { today: { degrees: 20 } } });
+    await session.runCode('context.WEATHER.today.degrees, context.WEATHER["today"]');
+    await session.runCode('context.WEATHER.tomorrow');
     const code = 'base\nNone\n"text";\nfor n in range(2):\n    n\nawait __import__("asyncio").sleep(0, "awaited")';
     for (const echo of ['all', 'last', 'none', 'all'] as const) {
-      await session.run(code, { echo });
-      await session.run('given', { echo });
+      await session.runCode(code, { echo });
+      await session.runCode('given', { echo });
     }
-    const notebook = toNotebook(history, { pythonVersion: '3' });
+    const notebook = session.exportNotebook();
     const executed = await executedBy(toolsOr(context), notebook);
     expect(shownBy(executed)).toEqual(shownBy(notebook));
     expect(shownBy(notebook).map(({ stdout }) => stdout)).toContain('10\ntext\nawaited\n');
+    expect(JSON.stringify(shownBy(notebook))).toContain('(20, <context.WEATHER[');
+    expect(JSON.stringify(shownBy(notebook))).toContain("context.WEATHER has no 'tomorrow'; it has: today");
   });
 });
 
@@ -136,15 +137,15 @@ test('what cannot run again is told, and the rest runs without it', async (conte
 });
 
 test('what was rolled back or lost by a reset is not run', async (context) => {
-  const { session, history } = await open();
-  await session.run('before_reset = 1');
+  await using session = await interpreter.createSession();
+  await session.runCode('before_reset = 1');
   await session.reset();
-  await session.run('x = 1');
-  await session.run('x = 2');
-  await session.run('x');
+  await session.runCode('x = 1');
+  await session.runCode('x = 2');
+  await session.runCode('x');
   await session.rollback();
-  await session.run('x, "before_reset" in globals()');
-  const notebook = toNotebook(history, { pythonVersion: '3', includePast: true });
+  await session.runCode('x, "before_reset" in globals()');
+  const notebook = session.exportNotebook({ includePast: true });
   const executed = await executedBy(toolsOr(context), notebook);
   expect(shownBy(executed)).toEqual(shownBy(notebook));
   expect(shownBy(notebook).at(-1)?.results).toEqual([valueOf('(1, False)')]);
@@ -174,18 +175,13 @@ function valueOf(text: string): unknown {
   return { type: 'execute_result', 'text/plain': text };
 }
 
-async function open(options: SessionOptions = {}): Promise<{ session: RecordedSession; history: History }> {
-  const history = new History();
-  return { session: new RecordedSession(await interpreter.createSession(options), history), history };
-}
-
 async function record(steps: readonly Step[]): Promise<{ notebook: Notebook }> {
-  const { session, history } = await open();
+  await using session = await interpreter.createSession();
   for (const step of steps) {
     const [code, options] = typeof step === 'string' ? [step] : step;
-    await session.run(code, options);
+    await session.runCode(code, options);
   }
-  return { notebook: toNotebook(history, { pythonVersion: interpreter.environment.version, title: 'A session' }) };
+  return { notebook: session.exportNotebook({ title: 'A session' }) };
 }
 
 async function executedBy(
