@@ -15,7 +15,8 @@ const OPEN = ['errors.ts', 'config.ts', 'log.ts'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
   engine: ['execution'],
-  session: ['execution', 'engine', 'environment', 'artifact'],
+  session: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
+  notebook: ['execution'],
   environment: [],
   artifact: ['execution'],
   text: ['execution'],
