@@ -32,17 +32,31 @@ const sqlite: Backend = {
   },
 };
 
-const postgres = await askForPostgres();
+const answer = await askForPostgres();
+const missing = 'missing' in answer ? answer.missing : undefined;
 
-/** Declares the same tests for both. A PostgreSQL that cannot be had is a skip that says why. */
+const postgres: Backend = {
+  name: 'PostgreSQL',
+  fresh: () => createDatabase('url' in answer ? answer.url : ''),
+  query: queryPostgres,
+};
+
+/** Declares the same tests for both. */
 export function describeBackends(declare: (backend: Backend) => void): void {
-  describe(sqlite.name, () => declare(sqlite));
-  if ('missing' in postgres) {
-    describe.skip(`PostgreSQL: NOT TESTED, ${postgres.missing}`, () => declare({ ...sqlite, name: 'PostgreSQL' }));
-    return;
-  }
-  const { url } = postgres;
-  describe('PostgreSQL', () => declare({ name: 'PostgreSQL', fresh: () => createDatabase(url), query: queryPostgres }));
+  describe(`On ${sqlite.name}`, () => {
+    declare(sqlite);
+  });
+  describePostgres(declare);
+}
+
+/** A PostgreSQL that cannot be had is a skip that says why. */
+export function describePostgres(declare: (backend: Backend) => void): void {
+  describe.skipIf(missing !== undefined)(
+    `On PostgreSQL${missing === undefined ? '' : `: NOT TESTED, ${missing}`}`,
+    () => {
+      declare(postgres);
+    },
+  );
 }
 
 /** A storage that is closed with the test. */

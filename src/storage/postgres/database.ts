@@ -33,7 +33,7 @@ export class PostgresDatabase implements Database {
 
   /** Lends a connection. One on which something failed is closed, which also takes back an open transaction. */
   async withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    try {
+    return this.guard(async () => {
       const client = await this.#pool.connect();
       let hasFailed = true;
       try {
@@ -43,6 +43,13 @@ export class PostgresDatabase implements Database {
       } finally {
         client.release(hasFailed);
       }
+    });
+  }
+
+  /** Tells every failure as one of the storage. */
+  async guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
     } catch (error) {
       throw this.#translate(error);
     }

@@ -3,7 +3,8 @@ import { VivariumError } from '../../errors.ts';
 import type { Backend } from '../database.ts';
 import { PostgresDatabase } from './database.ts';
 import { loadPostgres } from './packages.ts';
-import { migratePostgres, SCHEMA } from './schema.ts';
+import { createSaver } from './saver.ts';
+import { migratePostgres } from './schema.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -23,7 +24,7 @@ export async function openPostgres(url: string): Promise<Backend> {
   });
   surviveLostConnections(pool);
   const database = new PostgresDatabase(pool, place);
-  const checkpointer = new PostgresSaver(pool, undefined, { schema: SCHEMA });
+  const checkpointer = createSaver(PostgresSaver, pool, database);
   try {
     await database.withClient((client) => migratePostgres(client, () => checkpointer.setup()));
   } catch (error) {

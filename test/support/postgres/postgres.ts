@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import pg from 'pg';
+import { Client } from 'pg';
 import { inject } from 'vitest';
 import type { PostgresAnswer } from './setup.ts';
 
@@ -24,7 +24,7 @@ export async function createDatabase(serverUrl: string): Promise<string> {
 
 /** One statement, past all of our own code. */
 export async function queryPostgres(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(url);
+  const client = new Client(url);
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(statement)).rows;

@@ -14,6 +14,7 @@ const run = promisify(execFile);
 /** PostgreSQL refuses to run as root. */
 const NOBODY = 65_534;
 const START_TIMEOUT_MS = 60_000;
+const INITDB_OPTIONS = ['-U', 'vivarium', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];
 const SETPRIV = '/usr/bin/setpriv';
 
 const isRoot = process.getuid?.() === 0;
@@ -34,9 +35,7 @@ export class PostgresServer implements AsyncDisposable {
       const programs = await findPostgresPrograms(directory);
       const data = await makeOwnDirectory(directory, 'data');
       const socket = await makeOwnDirectory(directory, 'socket');
-      const initialize = asOrdinaryUser(path.join(programs, 'initdb'), [
-        ...['-D', data, '-U', 'vivarium', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
-      ]);
+      const initialize = asOrdinaryUser(path.join(programs, 'initdb'), ['-D', data, ...INITDB_OPTIONS]);
       await run(initialize.program, initialize.args, { timeout: START_TIMEOUT_MS, cwd: directory });
       return new PostgresServer(directory, await launch(path.join(programs, 'postgres'), data, socket));
     } catch (error) {
