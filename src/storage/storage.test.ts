@@ -21,6 +21,16 @@ test('readers do not wait for writers', async () => {
   expect(await storage.audit.list()).toEqual([]);
 });
 
+test('a file that another connection is just making is waited for', async () => {
+  const place = await emptyFile();
+  using other = new DatabaseSync(place);
+  other.exec('BEGIN IMMEDIATE'); // SQLite turns away at once who wants to change the journal now
+  const opening = openStorage(place);
+  other.exec('COMMIT');
+  await using storage = await opening;
+  expect(await storage.approvals.list()).toEqual([]);
+});
+
 test('a file that is no database is left as it is', async () => {
   const place = await emptyFile();
   await writeFile(place, 'This is a letter to my aunt, and it is long enough to be looked at. '.repeat(100));

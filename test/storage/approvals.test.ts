@@ -82,16 +82,19 @@ describeBackends(({ fresh, query }) => {
     await expect(second).rejects.toThrow(`was rejected by "ada" at ${decision?.at.toISOString()}`);
   });
 
-  test('an unknown id is said to be unknown', async () => {
-    const { approvals } = await opened(await fresh());
-    const attempts = [
-      approvals.get('no'),
-      approvals.decide('no', { type: 'approve' }, REVIEWER),
-      approvals.claimExecution('no', 'me', 1000),
-      approvals.finish('no', 'me', null),
-    ];
-    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
-  });
+  test.each(['no', 'a\0b', '\ud800', '00000000-0000-4000-8000-000000000000'])(
+    'an unknown id is said to be unknown: %j',
+    async (id) => {
+      const { approvals } = await opened(await fresh());
+      const attempts = [
+        () => approvals.get(id),
+        () => approvals.decide(id, { type: 'approve' }, REVIEWER),
+        () => approvals.claimExecution(id, 'me', 1000),
+        () => approvals.finish(id, 'me', null),
+      ];
+      for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    },
+  );
 
   test('what waits beyond its time has expired, can neither be decided nor run, and is written down once', async () => {
     const { approvals, audit } = await opened(await fresh());

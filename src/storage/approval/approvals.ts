@@ -4,7 +4,15 @@ import { auditStatement } from '../audit.ts';
 import type { Database, Row } from '../database.ts';
 import { literal, sql, where, type Sql } from '../sql.ts';
 import { checkRecord, Name, toJsonText, type Json } from '../values.ts';
-import { ApprovalRequest, Decision, STATUS_AFTER, STATUSES, type Approval, type Claim } from './approval.ts';
+import {
+  ApprovalRequest,
+  Decision,
+  STATUS_AFTER,
+  STATUSES,
+  type Approval,
+  type ApprovalStatus,
+  type Claim,
+} from './approval.ts';
 import { isAllowed, notAllowed, notClaimed, notFound, undecidable } from './errors.ts';
 import { allowedCode, hashOf, toApproval } from './row.ts';
 
@@ -58,14 +66,14 @@ export class Approvals {
   }
 
   async get(id: string): Promise<Approval> {
-    return this.#find(sql`id = ${id}`, id);
+    return this.#find(sql`id = ${knownForm(id)}`, id);
   }
 
   /** Oldest first, so that who has waited longest is seen first. */
   async list(filter: ApprovalFilter = {}): Promise<Approval[]> {
     const { status, threadId, limit } = checkRecord(Filter, filter);
     const conditions = [
-      status === undefined ? undefined : sql`${this.#effectiveStatus} = ${status}`,
+      status === undefined ? undefined : this.#hasStatus(status),
       threadId === undefined ? undefined : sql`thread_id = ${threadId}`,
     ];
     const rows = await this.#database.query(
@@ -85,7 +93,7 @@ export class Approvals {
       sql`UPDATE ${this.#table}
         SET status = ${status}, decided_by = ${actor}, decided_at = ${this.#database.now},
           decision = ${JSON.stringify(decided)}, allowed_sha256 = ${allowedSha256}
-        WHERE id = ${id} AND ${this.#effectiveStatus} = 'pending' RETURNING ${this.#columns}`,
+        WHERE id = ${knownForm(id)} AND ${this.#hasStatus('pending')} RETURNING ${this.#columns}`,
       { actor, action: status, details: decisionDetails(decided, editedSha256) },
     );
     if (approval !== undefined) return approval;
@@ -121,7 +129,8 @@ export class Approvals {
     const { now } = this.#database;
     const rows = await this.#database.query(
       sql`UPDATE ${this.#table} SET run_lease_until = ${now} + CAST(${checkRecord(LeaseMs, leaseMs)} AS BIGINT)
-        WHERE id = ${id} AND run_owner = ${owner} AND run_finished_at IS NULL AND run_lease_until > ${now} RETURNING id`,
+        WHERE id = ${knownForm(id)} AND run_owner = ${checkRecord(Name, owner)} AND run_finished_at IS NULL
+          AND run_lease_until > ${now} RETURNING id`,
     );
     return rows.length === 1;
   }
@@ -131,7 +140,8 @@ export class Approvals {
     const encoded = toJsonText(outcome, { what: 'The outcome', maxBytes: MAX_OUTCOME_BYTES });
     const [approval] = await this.#change(
       sql`UPDATE ${this.#table} SET run_finished_at = ${this.#database.now}, run_outcome = ${encoded}
-        WHERE id = ${id} AND run_owner = ${owner} AND run_finished_at IS NULL RETURNING ${this.#columns}`,
+        WHERE id = ${knownForm(id)} AND run_owner = ${checkRecord(Name, owner)} AND run_finished_at IS NULL
+        RETURNING ${this.#columns}`,
       { actor: owner, action: 'executed', details: { outcome } },
     );
     if (approval !== undefined) return approval;
@@ -182,9 +192,18 @@ export class Approvals {
   }
 
   /** What waits beyond its time has expired, whether or not that has been written down yet. */
-  get #effectiveStatus(): Sql {
-    return sql`CASE WHEN status = 'pending' AND expires_at <= ${this.#database.now} THEN 'expired' ELSE status END`;
+  #hasStatus(status: ApprovalStatus): Sql {
+    const { now } = this.#database;
+    if (status === 'pending') return sql`status = 'pending' AND (expires_at IS NULL OR expires_at > ${now})`;
+    if (status === 'expired') return sql`(status = 'expired' OR (status = 'pending' AND expires_at <= ${now}))`;
+    return sql`status = ${status}`;
   }
+}
+
+/** Ids come from outside, and PostgreSQL would fail on some texts. */
+function knownForm(id: string): string {
+  if (!/^[0-9a-f-]{36}$/.test(id)) throw notFound(id);
+  return id;
 }
 
 function decisionDetails(decision: Decision, editedSha256: string | null): Json {

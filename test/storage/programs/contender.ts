@@ -20,17 +20,23 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
 const ASKED = { requestId: 'r', attempt: 1, code: 'print(1)', requestedBy: 'test' };
 
 const [place = '', what = '', id = '', times = '1'] = process.argv.slice(2);
-const isOpening = what === 'open';
-let storage = isOpening ? undefined : await openStorage(place);
+const names = Array.from({ length: Number(times) }, (_, index) => `${process.pid}-${index}`);
+const storage = what === 'open' ? undefined : await openStorage(place);
 process.stdout.write('ready\n');
 await once(process.stdin, 'data');
-storage ??= await openStorage(place);
-const attempt: Attempt = isOpening ? async () => 'opened' : (ATTEMPTS[what] ?? (async () => 'unknown attempt'));
-const names = Array.from({ length: Number(times) }, (_, index) => `${process.pid}-${index}`);
-const tried = await Promise.allSettled(names.map((name) => attempt(storage, id, name)));
-await storage.close();
+const tried = await Promise.allSettled(names.map((name) => (storage === undefined ? open() : attempt(storage, name))));
+await storage?.close();
 process.stdout.write(`${JSON.stringify(tried.map(answerOf))}\n`);
 process.stdin.destroy();
+
+async function open(): Promise<string> {
+  await using opened = await openStorage(place);
+  return `opened with ${(await opened.approvals.list()).length}`;
+}
+
+async function attempt(opened: Storage, name: string): Promise<string> {
+  return (await ATTEMPTS[what]?.(opened, id, name)) ?? 'unknown attempt';
+}
 
 function answerOf(result: PromiseSettledResult<string>): string {
   if (result.status === 'fulfilled') return result.value;

