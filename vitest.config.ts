@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: 'test/support/postgres/setup.ts',
     // Tests start real Python processes: whole processes of our own, and no more of them than a small machine has cores.
     pool: 'forks',
     fileParallelism: true,

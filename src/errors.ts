@@ -21,6 +21,13 @@ export const ERROR_CODES = {
   FILE_TOO_LARGE: { status: 413, exitCode: 4 },
   TABLE_UNAVAILABLE: { status: 422, exitCode: 4 },
   ARTIFACT_NOT_FOUND: { status: 404, exitCode: 4 },
+  STORAGE_FAILED: { status: 503, exitCode: 3 },
+  RECORD_INVALID: { status: 422, exitCode: 4 },
+  APPROVAL_NOT_FOUND: { status: 404, exitCode: 4 },
+  APPROVAL_PENDING: { status: 409, exitCode: 4 },
+  APPROVAL_DECIDED: { status: 409, exitCode: 4 },
+  APPROVAL_EXPIRED: { status: 410, exitCode: 4 },
+  APPROVAL_NOT_CLAIMED: { status: 409, exitCode: 4 },
 } as const satisfies Record<string, { status: number; exitCode: number }>;
 export type ErrorCode = keyof typeof ERROR_CODES;
 

@@ -46,6 +46,13 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   FILE_TOO_LARGE: 'split the file, or raise the limit',
   TABLE_UNAVAILABLE: 'list the variables of the session',
   ARTIFACT_NOT_FOUND: 'list the artifacts of the session',
+  STORAGE_FAILED: 'see that the database can be reached and written',
+  RECORD_INVALID: 'correct what is named above',
+  APPROVAL_NOT_FOUND: 'list the approvals that are pending',
+  APPROVAL_PENDING: 'approve or reject it first',
+  APPROVAL_DECIDED: 'ask for the code again to decide anew',
+  APPROVAL_EXPIRED: 'ask for the code again',
+  APPROVAL_NOT_CLAIMED: 'look at the approval to see who runs it',
 };
 
 /** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */

@@ -1,0 +1,168 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { CheckpointKey } from './checkpoint-key.ts';
+import type { SqliteFile } from './file.ts';
+
+/** A value as LangGraph's serializer writes it: bytes, and how to read them. */
+export interface Typed {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface CheckpointRow extends CheckpointKey {
+  readonly parentId: string | null;
+  readonly checkpoint: Typed;
+  readonly metadata: Typed;
+}
+
+type Summary = CheckpointKey & Pick<CheckpointRow, 'metadata'>;
+
+interface NewCheckpoint extends CheckpointRow {
+  readonly channels: readonly { readonly channel: string; readonly version: string; readonly value: Typed }[];
+}
+
+interface NewWrites extends CheckpointKey {
+  readonly taskId: string;
+  readonly rows: readonly { readonly position: number; readonly channel: string; readonly value: Typed }[];
+  readonly isReplacing: boolean;
+}
+
+interface WriteRow {
+  readonly taskId: string;
+  readonly channel: string;
+  readonly value: Typed;
+}
+
+type Output = Record<string, SQLOutputValue>;
+
+const TABLES = ['checkpoints', 'channel_values', 'pending_writes'] as const;
+const OF_CHECKPOINT = 'thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?';
+
+/** The three tables of checkpoints. They are strict, so that what they hold has the types that it was given. */
+export class CheckpointRows {
+  readonly #file: SqliteFile;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+  }
+
+  /** The one named, else the newest: ids grow with time. */
+  find(threadId: string, namespace: string, checkpointId: string | undefined): CheckpointRow | undefined {
+    const newest = 'thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id DESC LIMIT 1';
+    const [condition, values] =
+      checkpointId === undefined
+        ? [newest, [threadId, namespace]]
+        : [OF_CHECKPOINT, [threadId, namespace, checkpointId]];
+    const [row] = this.#file.all(`SELECT * FROM checkpoints WHERE ${condition}`, values);
+    return row === undefined ? undefined : toCheckpoint(row);
+  }
+
+  /** Newest first, without their contents. */
+  summaries(key: { readonly [Part in keyof CheckpointKey]?: string | undefined }, beforeId?: string): Summary[] {
+    const conditions = [
+      ['thread_id = ?', key.threadId],
+      ['checkpoint_ns = ?', key.namespace],
+      ['checkpoint_id = ?', key.checkpointId],
+      ['checkpoint_id < ?', beforeId],
+    ] as const;
+    const given = conditions.flatMap(([text, value]) => (value === undefined ? [] : [{ text, value }]));
+    const condition = ['1 = 1', ...given.map(({ text }) => text)].join(' AND ');
+    const rows = this.#file.all(
+      `SELECT thread_id, checkpoint_ns, checkpoint_id, metadata_type, metadata FROM checkpoints
+       WHERE ${condition} ORDER BY checkpoint_id DESC`,
+      given.map(({ value }) => value),
+    );
+    return rows.map(toSummary);
+  }
+
+  channelValue({ threadId, namespace }: CheckpointKey, channel: string, version: string): Typed | undefined {
+    const [row] = this.#file.all(
+      'SELECT type, value FROM channel_values WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?',
+      [threadId, namespace, channel, version],
+    );
+    return row === undefined ? undefined : typed(row['type'], row['value']);
+  }
+
+  /** In the order in which they were written. */
+  writes({ threadId, namespace, checkpointId }: CheckpointKey): WriteRow[] {
+    const rows = this.#file.all(
+      `SELECT task_id, channel, type, value FROM pending_writes WHERE ${OF_CHECKPOINT} ORDER BY rowid`,
+      [threadId, namespace, checkpointId],
+    );
+    return rows.map((row) => ({
+      taskId: String(row['task_id']),
+      channel: String(row['channel']),
+      value: typed(row['type'], row['value']),
+    }));
+  }
+
+  put({ threadId, namespace, checkpointId, parentId, checkpoint, metadata, channels }: NewCheckpoint): void {
+    this.#file.transact(() => {
+      for (const { channel, version, value } of channels) {
+        this.#file.all('INSERT OR IGNORE INTO channel_values VALUES (?, ?, ?, ?, ?, ?)', [
+          threadId,
+          namespace,
+          channel,
+          version,
+          value.type,
+          value.bytes,
+        ]);
+      }
+      this.#file.all('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)', [
+        threadId,
+        namespace,
+        checkpointId,
+        parentId,
+        checkpoint.type,
+        checkpoint.bytes,
+        metadata.type,
+        metadata.bytes,
+      ]);
+    });
+  }
+
+  putWrites({ threadId, namespace, checkpointId, taskId, rows, isReplacing }: NewWrites): void {
+    const verb = isReplacing ? 'REPLACE' : 'IGNORE';
+    this.#file.transact(() => {
+      for (const { position, channel, value } of rows) {
+        this.#file.all(`INSERT OR ${verb} INTO pending_writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, [
+          threadId,
+          namespace,
+          checkpointId,
+          taskId,
+          position,
+          channel,
+          value.type,
+          value.bytes,
+        ]);
+      }
+    });
+  }
+
+  deleteThread(threadId: string): void {
+    this.#file.transact(() => {
+      for (const table of TABLES) this.#file.all(`DELETE FROM ${table} WHERE thread_id = ?`, [threadId]);
+    });
+  }
+}
+
+function toCheckpoint(row: Output): CheckpointRow {
+  const { parent_id, type, checkpoint } = row;
+  return {
+    ...toSummary(row),
+    parentId: parent_id === null ? null : String(parent_id),
+    checkpoint: typed(type, checkpoint),
+  };
+}
+
+function toSummary({ thread_id, checkpoint_ns, checkpoint_id, metadata_type, metadata }: Output): Summary {
+  return {
+    threadId: String(thread_id),
+    namespace: String(checkpoint_ns),
+    checkpointId: String(checkpoint_id),
+    metadata: typed(metadata_type, metadata),
+  };
+}
+
+function typed(type: SQLOutputValue | undefined, bytes: SQLOutputValue | undefined): Typed {
+  return { type: String(type), bytes: bytes as Uint8Array };
+}

@@ -1,0 +1,67 @@
+/** The tables of the SQLite file, one text for each version that there has been. */
+import { VivariumError } from '../../errors.ts';
+import { approvalsTable, auditTable } from '../tables.ts';
+import type { SqliteFile } from './file.ts';
+
+const CHECKPOINTS = `
+  CREATE TABLE checkpoints (
+    thread_id TEXT NOT NULL,
+    checkpoint_ns TEXT NOT NULL,
+    checkpoint_id TEXT NOT NULL,
+    parent_id TEXT,
+    type TEXT NOT NULL,
+    checkpoint BLOB NOT NULL,
+    metadata_type TEXT NOT NULL,
+    metadata BLOB NOT NULL,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
+  ) STRICT;
+  CREATE TABLE channel_values (
+    thread_id TEXT NOT NULL,
+    checkpoint_ns TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    version TEXT NOT NULL,
+    type TEXT NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (thread_id, checkpoint_ns, channel, version)
+  ) STRICT;
+  CREATE TABLE pending_writes (
+    thread_id TEXT NOT NULL,
+    checkpoint_ns TEXT NOT NULL,
+    checkpoint_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    channel TEXT NOT NULL,
+    type TEXT NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, position)
+  ) STRICT;`;
+
+const REFUSE = `BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END`;
+
+// The last one is for `INSERT OR REPLACE`, which removes a row without asking the trigger that guards removal.
+const AUDIT_GUARDS = `
+  CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit ${REFUSE};
+  CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit ${REFUSE};
+  CREATE TRIGGER audit_no_replace BEFORE INSERT ON audit
+    WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id) ${REFUSE};`;
+
+const VERSIONS = [
+  approvalsTable('approvals') + auditTable('audit', 'INTEGER PRIMARY KEY AUTOINCREMENT') + AUDIT_GUARDS + CHECKPOINTS,
+];
+
+/** Brings the tables up to date. Of processes that start at once one does it, the others wait and find it done. */
+export function migrateSqlite(file: SqliteFile): void {
+  file.transact(() => {
+    const found = Number(file.all('PRAGMA user_version', [])[0]?.['user_version']);
+    if (found > VERSIONS.length) throw tooNew(file.path, found);
+    for (const statements of VERSIONS.slice(found)) file.execute(statements);
+    file.execute(`PRAGMA user_version = ${VERSIONS.length}`);
+  });
+}
+
+function tooNew(path: string, found: number): VivariumError {
+  return new VivariumError(
+    'STORAGE_FAILED',
+    `${path} has tables of version ${found}; this Vivarium knows versions up to ${VERSIONS.length}, so a newer one made it. Use that one, or another file.`,
+  );
+}

@@ -1,0 +1,67 @@
+/** The two databases, so that what holds for one is tested on the other. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, onTestFinished } from 'vitest';
+import { openStorage, type Storage } from '../../src/storage/storage.ts';
+import { askForPostgres, createDatabase, queryPostgres } from '../support/postgres/postgres.ts';
+
+export interface Backend {
+  readonly name: string;
+  /** Where an empty storage can be opened. */
+  readonly fresh: () => Promise<string>;
+  /** A statement past all of our own code; `vivarium.` is left out for SQLite. */
+  readonly query: (place: string, statement: string) => Promise<Record<string, unknown>[]>;
+}
+
+const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-storage-'));
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const sqlite: Backend = {
+  name: 'SQLite',
+  fresh: async () => path.join(directory, `${randomUUID()}.sqlite`),
+  query: async (place, statement) => {
+    const database = new DatabaseSync(place, { timeout: 10_000 });
+    try {
+      return database.prepare(statement.replaceAll('vivarium.', '')).all();
+    } finally {
+      database.close();
+    }
+  },
+};
+
+const answer = await askForPostgres();
+const missing = 'missing' in answer ? answer.missing : undefined;
+
+const postgres: Backend = {
+  name: 'PostgreSQL',
+  fresh: () => createDatabase('url' in answer ? answer.url : ''),
+  query: queryPostgres,
+};
+
+/** Declares the same tests for both. */
+export function describeBackends(declare: (backend: Backend) => void): void {
+  describe(`On ${sqlite.name}`, () => {
+    declare(sqlite);
+  });
+  describePostgres(declare);
+}
+
+/** A PostgreSQL that cannot be had is a skip that says why. */
+export function describePostgres(declare: (backend: Backend) => void): void {
+  describe.skipIf(missing !== undefined)(
+    `On PostgreSQL${missing === undefined ? '' : `: NOT TESTED, ${missing}`}`,
+    () => {
+      declare(postgres);
+    },
+  );
+}
+
+/** A storage that is closed with the test. */
+export async function opened(place: string): Promise<Storage> {
+  const storage = await openStorage(place);
+  onTestFinished(() => storage.close());
+  return storage;
+}
