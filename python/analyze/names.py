@@ -1,7 +1,7 @@
 """Tells what expressions may be, as dotted names: aliases, getattr, imports by text and the like are seen through.
 
-A value is a name such as `epics.caput`, an instance such as `epics.PV()`, a member of something unknown such as `?.put`,
-`?` itself, a `Text`, or a `Getter`. An expression may be several of them: what runs in which order is not asked.
+A value is a name such as `epics.caput`, an instance such as `epics.PV()`, a member of something unknown such as
+`?.put`, `?` itself, a `Text`, or a `Getter`. An expression may be several of them: what runs in which order is not asked.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ MAX_PARTS = 12
 MAX_NAME = 120
 MAX_TEXT = 200
 
-GETATTR = ("builtins.getattr", "builtins.object.__getattribute__", "inspect.getattr_static", "builtins.type.__getattribute__")
+GETATTR = ("builtins.getattr", "builtins.object.__getattribute__", "builtins.type.__getattribute__")
+GETATTR += ("inspect.getattr_static",)
 IMPORTERS = ("builtins.__import__", "importlib.import_module", "importlib.__import__", "runpy.run_module")
-_WRAPPERS = ("functools.partial", "functools.partialmethod", "builtins.staticmethod", "builtins.classmethod", "importlib.reload")
+_WRAPPERS = ("functools.partial", "functools.partialmethod", "builtins.staticmethod", "builtins.classmethod")
+_WRAPPERS += ("importlib.reload",)
 _GETTERS = ("operator.attrgetter", "operator.methodcaller")
 _LOOKUPS = (".get", ".__getitem__", ".pop", ".setdefault")
 _SAME = ("__call__", "__func__", "__wrapped__")
 _DISPLAYS = {ast.Dict: "dict", ast.DictComp: "dict", ast.List: "list", ast.ListComp: "list", ast.Tuple: "tuple"}
-_DISPLAYS |= {ast.Set: "set", ast.SetComp: "set", ast.Compare: "bool", ast.JoinedStr: "str", ast.GeneratorExp: "generator"}
+_DISPLAYS |= {ast.Set: "set", ast.SetComp: "set", ast.GeneratorExp: "generator", ast.Compare: "bool"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Names:
 
     def __init__(self, module: Module) -> None:
         self._module = module
+        self.free: set[str] = set()  # names that nothing in the module binds
         self._attributes: dict[str, set[object]] = {}
         self._known: dict[int, Values] = {}
         for _ in range(MAX_ROUNDS):
@@ -137,7 +140,10 @@ class Names:
             found.add(f"builtins.{name}")
         else:
             found |= {f"{star}.{name}" for star in self._stars(scope)}
-        return Values(found or ({name} if where is None else ()))
+        if where is None and not found:
+            self.free.add(name)
+            return Values({name})
+        return Values(found)
 
     def _stars(self, scope: Scope | None) -> list[str]:
         stars: list[str] = []

@@ -16,7 +16,7 @@ from analyze.syntax import Issue, parse
 MAX_NODES = 200_000
 MAX_FACTS = 3000  # of each list
 _RECURSION = 20_000  # chains of attributes and calls are followed by recursion
-_OPENERS = ("open", "fdopen", "FileIO", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile", "ZipFile", "TarFile", "File")
+_OPENERS = ("open", "fdopen", "FileIO", "ZipFile", "TarFile", "File")
 _MODE = re.compile(r"[rwaxbtU+|:gzip2*]{1,6}")
 _DICTS = ("builtins.dict()", "collections.OrderedDict()", "collections.defaultdict()", "collections.ChainMap()")
 
@@ -139,8 +139,12 @@ class Facts:
                 if isinstance(name, Text) and name.value.isprintable():
                     if function == "builtins.setattr":
                         self._store(objects, name.value, node.lineno)
-                elif any(isinstance(value, str) and not value.startswith(UNKNOWN) and "()" not in value for value in objects):
+                elif any(self._is_plain(value) for value in objects):
                     self._dynamic[(function.rpartition(".")[2], node.lineno)] = None
+
+    def _is_plain(self, value: object) -> bool:
+        """Tell whether this is a module, class or function that was imported."""
+        return isinstance(value, str) and "()" not in value and value[0] != UNKNOWN and value not in self._names.free
 
     def _store(self, objects: Values, attribute: str, line: int) -> None:
         for value in objects or {UNKNOWN}:

@@ -165,7 +165,7 @@ def _outer_owner(scope: Scope, name: str) -> Scope:
 
 
 def _evaluated_outside(node: ast.AST) -> set[int]:
-    """Ids of the children that belong to the scope around a function or class: decorators, defaults, bases, annotations."""
+    """Ids of the children that belong to the scope around: decorators, defaults, bases, annotations."""
     if isinstance(node, ast.ClassDef):
         return {id(child) for child in (*node.bases, *node.keywords, *node.decorator_list)}
     if isinstance(node, ast.Lambda):
