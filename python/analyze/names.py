@@ -1,7 +1,7 @@
 """Tells what expressions may be, as dotted names: aliases, getattr, imports by text and the like are seen through.
 
 A value is a name such as `epics.caput`, an instance such as `epics.PV()`, a member of something unknown such as
-`?.put`, `?` itself, a `Text`, or a `Getter`. An expression may be several of them: what runs in which order is not asked.
+`?.put`, `?` itself, a `Text`, or a `Getter`. An expression may be several of them, as the order of runs is not asked.
 """
 
 from __future__ import annotations

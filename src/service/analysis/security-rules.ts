@@ -12,8 +12,12 @@ export interface NameRule {
   readonly unlessBare?: boolean;
 }
 
+function words(text: string): string[] {
+  return text.split(' ');
+}
+
 function inModule(module: string, names: string): string[] {
-  return names.split(' ').map((name) => `${module}.${name}`);
+  return words(names).map((name) => `${module}.${name}`);
 }
 
 const OS_STARTS =
@@ -36,7 +40,7 @@ export const NAME_RULES: readonly NameRule[] = [
     names: [
       ...inModule('os', OS_STARTS),
       ...inModule('posix', OS_STARTS),
-      ...['subprocess.*', '_posixsubprocess.*', 'pty.*'],
+      ...words('subprocess.* _posixsubprocess.* pty.*'),
       ...inModule('asyncio', 'create_subprocess_exec create_subprocess_shell'),
     ],
   },
@@ -92,8 +96,8 @@ export const NAME_RULES: readonly NameRule[] = [
     says: 'uses the network',
     names: [
       ...inModule('socket', 'socket create_connection create_server'),
-      ...['urllib.request.*', 'http.client.*', 'http.server.*', 'requests.*', 'httpx.*', 'aiohttp.*', 'urllib3.*'],
-      ...['ftplib.*', 'smtplib.*', 'telnetlib.*', 'paramiko.*', 'websocket.*', 'websockets.*', 'xmlrpc.client.*'],
+      ...words('urllib.request.* http.client.* http.server.* requests.* httpx.* aiohttp.* urllib3.*'),
+      ...words('ftplib.* smtplib.* telnetlib.* paramiko.* websocket.* websockets.* xmlrpc.client.*'),
       ...inModule('asyncio', 'open_connection start_server'),
     ],
   },
@@ -120,7 +124,7 @@ export const NAME_RULES: readonly NameRule[] = [
       ...inModule('numpy', 'save savez savez_compressed savetxt'),
       ...inModule('matplotlib.pyplot', 'savefig imsave'),
       ...inModule('?', 'write_text write_bytes touch mkdir savefig tofile write_image write_html extractall'),
-      ...['torch.save', 'joblib.dump', 'urllib.request.urlretrieve', 'sqlite3.connect', 'shelve.open'],
+      ...words('torch.save joblib.dump urllib.request.urlretrieve sqlite3.connect shelve.open'),
     ],
   },
   {
@@ -138,14 +142,14 @@ export const NAME_RULES: readonly NameRule[] = [
 
 /** Calls that open a file, which writes or not by its mode. */
 export const OPENERS: ReadonlySet<string> = new Set([
-  ...['builtins.open', 'io.open', 'io.FileIO', 'codecs.open', 'gzip.open', 'bz2.open', 'lzma.open', 'os.fdopen'],
-  ...['tarfile.open', 'zipfile.ZipFile', 'h5py.File', 'pathlib.Path().open', '?.open'],
+  ...words('builtins.open io.open io.FileIO codecs.open gzip.open bz2.open lzma.open os.fdopen'),
+  ...words('tarfile.open zipfile.ZipFile h5py.File pathlib.Path().open ?.open'),
 ]);
 
 /** Imports that say by themselves what the code is up to. */
 export const PROHIBITED_IMPORTS: readonly string[] = [
-  ...['subprocess', '_posixsubprocess', 'pty', 'ctypes', '_ctypes', 'cffi'],
-  ...['builtins.eval', 'builtins.exec'],
+  ...words('subprocess _posixsubprocess pty ctypes _ctypes cffi'),
+  ...words('builtins.eval builtins.exec'),
   ...inModule('os', OS_STARTS),
   ...inModule('posix', OS_STARTS),
 ];

@@ -206,7 +206,8 @@ test('text that is no YAML is an error with its line', async () => {
   expect(await messageOf('approval: {}\napproval: {}')).toMatch(/line 2: .*unique/u);
   expect(await messageOf('approval: !!js/function "x"')).toMatch(/line 1: /u);
   expect(await messageOf('- 1')).toContain('expected object');
-  const bomb = `a: &a [x,x]\n${Array.from({ length: 20 }, (_, n) => `b${n}: &b${n} [${'*'}${n === 0 ? 'a' : `b${n - 1}`},${'*'}${n === 0 ? 'a' : `b${n - 1}`}]`).join('\n')}`;
+  const layers = Array.from({ length: 20 }, (_, n) => `b${n + 1}: &b${n + 1} [*b${n}, *b${n}]`);
+  const bomb = ['b0: &b0 [x, x]', ...layers].join('\n');
   expect(await messageOf(bomb)).toMatch(/alias/u);
 });
 
