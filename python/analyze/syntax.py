@@ -1,0 +1,65 @@
+"""Parses and compiles proposed code as the interpreter that will run it does; whatever is wrong becomes an issue."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import TypedDict
+
+MAX_CHARACTERS = 500_000
+_MAGIC = re.compile(r"\s*(!\S*|%%?[A-Za-z]\w*)")
+
+
+class Issue(TypedDict):
+    """Why the code cannot run; `line` is None when that is not known."""
+
+    line: int | None
+    message: str
+
+
+def parse(code: str) -> tuple[ast.Module | None, list[Issue]]:
+    """Return the tree of `code`, or what stands in the way of one."""
+    if len(code) > MAX_CHARACTERS:
+        return None, [_issue(None, f"the code is longer than {MAX_CHARACTERS} characters")]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            tree = compile(code, "<code>", "exec", flags, dont_inherit=True)
+            compile(tree, "<code>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        return None, [_of_syntax_error(code, error)]
+    except (RecursionError, MemoryError):
+        return None, [_issue(None, "the code is nested too deeply to be compiled")]
+    except ValueError:
+        return None, [_of_characters(code)]
+    return tree, []
+
+
+def _of_syntax_error(code: str, error: SyntaxError) -> Issue:
+    """Name a notebook line as what it is; the parser only finds it invalid."""
+    lines = re.split(r"\r\n|\r|\n", code)
+    index = (error.lineno or 0) - 1
+    found = _MAGIC.match(lines[index]) if 0 <= index < len(lines) else None
+    if found:
+        what = "shell commands" if found[1].startswith("!") else "notebook magics"
+        return _issue(error.lineno, f"{what} are not Python: {found[1][:50]}")
+    if "null bytes" in error.msg or "surrogates" in error.msg:
+        return _of_characters(code)
+    return _issue(error.lineno, error.msg[:500])
+
+
+def _of_characters(code: str) -> Issue:
+    """Find the character that no source may have."""
+    found = re.search("[\0\ud800-\udfff]", code)
+    if found is None:
+        return _issue(None, "the code cannot be compiled")
+    what = "null bytes" if found[0] == "\0" else "lone surrogates"
+    line = 1 + len(re.findall(r"\r\n|\r|\n", code[: found.start()]))
+    return _issue(line, f"source code cannot contain {what}")
+
+
+def _issue(line: int | None, message: str) -> Issue:
+    """A message is text that can be sent: it may quote a surrogate."""
+    return {"line": line, "message": message.encode("utf-8", "replace").decode()}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+const Line = z.int().nonnegative().nullable();
+const Name = z.string().max(400);
+
+/** What the analyzer says of code. It comes out of a session that has read hostile text, so nothing of it is believed unseen. */
+export const Facts = z.strictObject({
+  syntax: z.array(z.strictObject({ line: Line, message: z.string().max(1000) })).max(10),
+  python: z.string().max(50),
+  imports: z.array(z.strictObject({ name: Name, line: Line })).max(3000),
+  uses: z
+    .array(
+      z.strictObject({
+        name: Name,
+        line: Line,
+        how: z.enum(['called', 'mentioned', 'stored']),
+        mode: z.string().max(50).optional(),
+        bare: z.boolean().optional(),
+      }),
+    )
+    .max(3000),
+  dynamic: z.array(z.strictObject({ name: Name, line: Line })).max(3000),
+  results: z.enum(['dict', 'unknown', 'other', 'none']),
+  isTruncated: z.boolean(),
+});
+export type Facts = Readonly<z.infer<typeof Facts>>;
+
+/** A name that code calls, mentions or assigns to, as Python resolves it: `epics.caput`, `epics.PV().put`, `?.put`. */
+export type Use = Facts['uses'][number];
+
+/** What is known of code that cannot be analyzed: why. */
+export function unanalyzable(line: number | null, message: string): Facts {
+  const nothing = { python: '', imports: [], uses: [], dynamic: [], results: 'none', isTruncated: false } as const;
+  return { ...nothing, imports: [], uses: [], dynamic: [], syntax: [{ line, message }] };
+}

@@ -1,0 +1,155 @@
+import type { FindingKind, Severity } from './finding.ts';
+
+/** Names that a rule is about, and what is said of them. */
+export interface NameRule {
+  readonly rule: string;
+  readonly kind: FindingKind;
+  readonly severity: Severity;
+  readonly says: string;
+  /** Full names; `module.*` for everything in a module, `?.name` for a member of any object. */
+  readonly names: readonly string[];
+  /** Not when called without arguments: `to_csv()` returns text. */
+  readonly unlessBare?: boolean;
+}
+
+function words(text: string): string[] {
+  return text.split(' ');
+}
+
+function inModule(module: string, names: string): string[] {
+  return words(names).map((name) => `${module}.${name}`);
+}
+
+const OS_STARTS =
+  'system popen fork forkpty posix_spawn posix_spawnp execl execle execlp execlpe execv execve execvp execvpe ' +
+  'spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe';
+
+export const NAME_RULES: readonly NameRule[] = [
+  {
+    rule: 'runs-text',
+    kind: 'code-execution',
+    severity: 'error',
+    says: 'runs text as code',
+    names: ['builtins.eval', 'builtins.exec', 'runpy.*', 'code.InteractiveInterpreter', 'code.interact'],
+  },
+  {
+    rule: 'starts-process',
+    kind: 'process',
+    severity: 'error',
+    says: 'starts a process',
+    names: [
+      ...inModule('os', OS_STARTS),
+      ...inModule('posix', OS_STARTS),
+      ...words('subprocess.* _posixsubprocess.* pty.*'),
+      ...inModule('asyncio', 'create_subprocess_exec create_subprocess_shell'),
+    ],
+  },
+  {
+    rule: 'loads-native-code',
+    kind: 'native-code',
+    severity: 'error',
+    says: 'reaches native code past Python',
+    names: ['ctypes.*', '_ctypes.*', 'cffi.*'],
+  },
+  {
+    rule: 'reaches-interpreter',
+    kind: 'introspection',
+    severity: 'error',
+    says: 'reaches into the interpreter',
+    names: inModule('?', '__subclasses__ __globals__ __builtins__ __code__ __closure__'),
+  },
+  {
+    rule: 'starts-workers',
+    kind: 'process',
+    severity: 'warning',
+    says: 'starts worker processes',
+    names: [
+      ...inModule('multiprocessing', 'Process Pool Manager'),
+      ...inModule('concurrent.futures', 'ProcessPoolExecutor process.ProcessPoolExecutor'),
+    ],
+  },
+  {
+    rule: 'imports-by-name',
+    kind: 'code-execution',
+    severity: 'warning',
+    says: 'imports a module by a name in text',
+    names: ['builtins.__import__', 'importlib.__import__'],
+  },
+  {
+    rule: 'makes-code',
+    kind: 'code-execution',
+    severity: 'warning',
+    says: 'can run code that is hidden in data',
+    names: ['builtins.compile', 'types.CodeType', 'types.FunctionType', 'marshal.loads', 'pickle.load', 'pickle.loads'],
+  },
+  {
+    rule: 'inspects-interpreter',
+    kind: 'introspection',
+    severity: 'warning',
+    says: 'inspects the interpreter',
+    names: ['sys._getframe', 'sys.settrace', 'sys.setprofile', 'gc.get_objects', 'gc.get_referrers'],
+  },
+  {
+    rule: 'uses-network',
+    kind: 'network',
+    severity: 'warning',
+    says: 'uses the network',
+    names: [
+      ...inModule('socket', 'socket create_connection create_server'),
+      ...words('urllib.request.* http.client.* http.server.* requests.* httpx.* aiohttp.* urllib3.*'),
+      ...words('ftplib.* smtplib.* telnetlib.* paramiko.* websocket.* websockets.* xmlrpc.client.*'),
+      ...inModule('asyncio', 'open_connection start_server'),
+    ],
+  },
+  {
+    rule: 'removes-files',
+    kind: 'file-removal',
+    severity: 'warning',
+    says: 'removes, moves or changes files',
+    names: [
+      ...inModule('os', 'remove unlink rmdir removedirs rename renames replace truncate chmod chown link symlink'),
+      ...inModule('shutil', 'rmtree move chown'),
+      ...inModule('pathlib.Path()', 'unlink rmdir rename replace chmod symlink_to hardlink_to'),
+      ...inModule('?', 'unlink rmdir rmtree'),
+    ],
+  },
+  {
+    rule: 'writes-files',
+    kind: 'file-write',
+    severity: 'info',
+    says: 'writes files',
+    names: [
+      ...inModule('os', 'mkdir makedirs mkfifo O_WRONLY O_RDWR O_CREAT O_APPEND'),
+      ...inModule('shutil', 'copy copy2 copyfile copytree make_archive unpack_archive'),
+      ...inModule('numpy', 'save savez savez_compressed savetxt'),
+      ...inModule('matplotlib.pyplot', 'savefig imsave'),
+      ...inModule('?', 'write_text write_bytes touch mkdir savefig tofile write_image write_html extractall'),
+      ...words('torch.save joblib.dump urllib.request.urlretrieve sqlite3.connect shelve.open'),
+    ],
+  },
+  {
+    rule: 'writes-table',
+    kind: 'file-write',
+    severity: 'info',
+    says: 'writes a file',
+    unlessBare: true,
+    names: inModule(
+      '?',
+      'to_csv to_excel to_json to_parquet to_pickle to_hdf to_feather to_html to_latex to_markdown to_netcdf',
+    ),
+  },
+];
+
+/** Calls that open a file, which writes or not by its mode. */
+export const OPENERS: ReadonlySet<string> = new Set([
+  ...words('builtins.open io.open io.FileIO codecs.open gzip.open bz2.open lzma.open os.fdopen'),
+  ...words('tarfile.open zipfile.ZipFile h5py.File pathlib.Path().open ?.open'),
+]);
+
+/** Imports that say by themselves what the code is up to. */
+export const PROHIBITED_IMPORTS: readonly string[] = [
+  ...words('subprocess _posixsubprocess pty ctypes _ctypes cffi'),
+  ...words('builtins.eval builtins.exec'),
+  ...inModule('os', OS_STARTS),
+  ...inModule('posix', OS_STARTS),
+];

@@ -1,0 +1,98 @@
+import type { Facts, Use } from './facts.ts';
+import { shownName, type Finding } from './finding.ts';
+import { NAME_RULES, OPENERS, PROHIBITED_IMPORTS, type NameRule } from './security-rules.ts';
+
+/** What is noteworthy about code whatever it is for: syntax, imports, dangerous calls, files, network, results. */
+export function securityFindings(facts: Facts): Finding[] {
+  if (facts.syntax.length > 0) return facts.syntax.map(syntaxFinding);
+  return [
+    ...facts.imports.flatMap(importFinding),
+    ...facts.uses.flatMap((use) => [...nameFindings(use), ...openFindings(use)]),
+    ...facts.dynamic.map(dynamicFinding),
+    ...resultFindings(facts),
+    ...(facts.isTruncated ? [TRUNCATED] : []),
+  ];
+}
+
+const TRUNCATED: Finding = {
+  kind: 'dynamic',
+  rule: 'too-many-names',
+  severity: 'error',
+  line: null,
+  message: 'Security risk: the code uses more names than are looked at; what the rest does is not known',
+  name: null,
+};
+
+function syntaxFinding({ line, message }: Facts['syntax'][number]): Finding {
+  const where = line === null ? '' : ` at line ${line}`;
+  return {
+    kind: 'syntax',
+    rule: 'syntax',
+    severity: 'error',
+    line,
+    message: `Syntax error${where}: ${message}`,
+    name: null,
+  };
+}
+
+function importFinding({ name, line }: Facts['imports'][number]): Finding[] {
+  const isProhibited = PROHIBITED_IMPORTS.some((prohibited) => name === prohibited);
+  if (!isProhibited) return [];
+  const message = `Prohibited import detected: ${shownName(name)}`;
+  // Importing does nothing yet; what is done with it has a finding of its own.
+  return [{ kind: 'import', rule: 'prohibited-import', severity: 'warning', line, message, name }];
+}
+
+const RULES_BY_NAME: ReadonlyMap<string, NameRule> = new Map(
+  NAME_RULES.flatMap((rule) => rule.names.map((name) => [name, rule] as const)),
+);
+
+function nameFindings({ name, how, line, bare }: Use): Finding[] {
+  if (how === 'stored') return [];
+  const rule = ruleOf(name);
+  if (rule === undefined || (rule.unlessBare === true && bare === true)) return [];
+  const call = `${shownName(name)}${how === 'called' ? '()' : ''}`;
+  const message = `${prefixOf(rule)}: ${call} ${rule.says}`;
+  return [{ kind: rule.kind, rule: rule.rule, severity: rule.severity, line, message, name }];
+}
+
+/** The rule of the name itself, of its module, or of a member of that name on whatever object. */
+function ruleOf(name: string): NameRule | undefined {
+  const exact = RULES_BY_NAME.get(name);
+  if (exact !== undefined) return exact;
+  const parts = name.split('.');
+  for (let end = parts.length - 1; end > 0; end -= 1) {
+    const rule = RULES_BY_NAME.get(`${parts.slice(0, end).join('.')}.*`);
+    if (rule !== undefined) return rule;
+  }
+  return parts.length > 1 ? RULES_BY_NAME.get(`?.${parts.at(-1)}`) : undefined;
+}
+
+const RISKS: ReadonlySet<string> = new Set(['code-execution', 'process', 'native-code', 'introspection']);
+
+function prefixOf({ kind, severity }: NameRule): string {
+  if (RISKS.has(kind)) return 'Security risk';
+  return severity === 'info' ? 'Note' : 'Warning';
+}
+
+function openFindings({ name, how, line, mode }: Use): Finding[] {
+  if (how !== 'called' || mode === undefined || !OPENERS.has(name) || !/[wax+?]/u.test(mode)) return [];
+  const says = mode.includes('?') ? 'may write a file: its mode is not known' : `writes a file (mode '${mode}')`;
+  const message = `Warning: ${shownName(name)}() ${says}`;
+  return [{ kind: 'file-write', rule: 'opens-to-write', severity: 'warning', line, message, name }];
+}
+
+function dynamicFinding({ name, line }: Facts['dynamic'][number]): Finding {
+  const what = name === 'import' ? 'imports a module' : name === 'call' ? 'calls a function' : 'takes an attribute';
+  const message = `Warning: dynamic call: the code ${what} by a name that is only known when it runs`;
+  return { kind: 'dynamic', rule: `dynamic-${name}`, severity: 'warning', line, message, name: null };
+}
+
+function resultFindings({ results }: Facts): Finding[] {
+  if (results === 'dict' || results === 'unknown') return [];
+  const message =
+    results === 'none'
+      ? 'The code assigns no dictionary named results at its top level'
+      : 'The variable results is not a dictionary';
+  return [{ kind: 'result-structure', rule: 'results', severity: 'warning', line: null, message, name: 'results' }];
+}

@@ -1,0 +1,101 @@
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Document,
+} from 'yaml';
+import { interpolate } from './interpolate.ts';
+
+/** One thing that is wrong, with the key and line where it stands. */
+export interface Problem {
+  readonly line?: number | undefined;
+  readonly key?: string | undefined;
+  readonly text: string;
+}
+
+export type Path = readonly PropertyKey[];
+
+/** A YAML file with the environment put into its values, which remembers the lines. */
+export class ConfigDocument {
+  readonly problems: readonly Problem[];
+  /** Names of keys whose values came out of the environment: text, whatever it looks like. */
+  readonly interpolated: ReadonlySet<string>;
+  readonly #lines = new LineCounter();
+  readonly #document: Document.Parsed;
+
+  constructor(text: string, environment: Readonly<Record<string, string | undefined>>) {
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
+    const problems: Problem[] = [...this.#document.errors, ...this.#document.warnings].map(({ message, pos }) => ({
+      line: this.#lines.linePos(pos[0]).line,
+      text: message,
+    }));
+    const interpolated = new Set<string>();
+    if (problems.length === 0) this.#interpolate(environment, problems, interpolated);
+    this.problems = problems;
+    this.interpolated = interpolated;
+  }
+
+  /** The content as plain data. */
+  content(): unknown {
+    return this.#document.toJS() as unknown;
+  }
+
+  /** The line of a key; of the nearest section around it when it is not there. */
+  lineOf(path: Path): number | undefined {
+    let node: unknown = this.#document.contents;
+    let line: number | undefined;
+    for (const step of path) {
+      if (isAlias(node)) node = node.resolve(this.#document);
+      if (isSeq(node)) node = node.items[Number(step)];
+      else if (isMap(node)) {
+        const pair = node.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(step));
+        if (pair === undefined) return line;
+        line = this.#lineAt(pair.key) ?? line;
+        node = pair.value;
+        continue;
+      } else return line;
+      line = this.#lineAt(node) ?? line;
+    }
+    return line;
+  }
+
+  #lineAt(node: unknown): number | undefined {
+    return isNode(node) && node.range ? this.#lines.linePos(node.range[0]).line : undefined;
+  }
+
+  #interpolate(
+    environment: Readonly<Record<string, string | undefined>>,
+    problems: Problem[],
+    interpolated: Set<string>,
+  ): void {
+    visit(this.#document, {
+      Scalar: (position, node, ancestors) => {
+        if (position === 'key' || typeof node.value !== 'string') return;
+        const result = interpolate(node.value, environment);
+        const key = keyNameOf([...ancestors, node], position);
+        if ('problem' in result) problems.push({ line: this.#lineAt(node), key, text: result.problem });
+        else {
+          node.value = result.text;
+          if (result.hasReference) interpolated.add(key);
+        }
+      },
+    });
+  }
+}
+
+/** The full name of what lies at the end of a way through the nodes of a document. */
+function keyNameOf(way: readonly unknown[], position: unknown): string {
+  const names = way.flatMap((node, index) => {
+    if (isPair(node)) return [String(isScalar(node.key) ? node.key.value : node.key)];
+    if (!isSeq(node)) return [];
+    const next = way[index + 1];
+    return [String(next === way.at(-1) ? position : node.items.indexOf(next))];
+  });
+  return names.join('.');
+}

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { VivariumError } from '../../errors.ts';
+import { ConfigDocument, type Problem } from './document.ts';
+import { keysOf, namesIn } from './keys.ts';
+import { problemsOf } from './problems.ts';
+import { ConfigurationSchema, EXECUTION_METHODS, type Configuration } from './schema.ts';
+
+const MAX_BYTES = 1 << 20;
+
+export type ConfigurationSource = ({ readonly path: string } | { readonly text: string }) & {
+  /** Where `${NAME}` in values comes from. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+};
+
+/** Reads `config.yml`, once. What is wrong with it, all of it, is one error; what comes back is complete and frozen. */
+export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
+  if ('text' in source) return parseConfiguration(source.text, 'config.yml', source.environment);
+  const text = await readFile(source.path, 'utf8').catch((error: unknown) => {
+    throw new VivariumError(
+      'CONFIG_INVALID',
+      `The configuration ${source.path} cannot be read. Check the path and its permissions.`,
+      { cause: error },
+    );
+  });
+  return parseConfiguration(text, path.basename(source.path), source.environment);
+}
+
+/** The configuration of one request: what its `configurable` sets, put over the file. Further keys are not ours to judge. */
+export function withOverrides(
+  configuration: Configuration,
+  configurable: Readonly<Record<string, unknown>>,
+): Configuration {
+  const given = configurable['execution_method'];
+  const { execution } = configuration.framework;
+  if (given === undefined || given === execution.execution_method) return configuration;
+  const method = EXECUTION_METHODS.find((known) => known === given);
+  if (method === undefined) {
+    const shown = typeof given === 'string' ? JSON.stringify(given.slice(0, 50)) : typeof given;
+    throw new VivariumError(
+      'CONFIG_INVALID',
+      `configurable.execution_method is ${shown}. Use ${EXECUTION_METHODS.map((known) => `"${known}"`).join(' or ')}, or leave it out to use framework.execution.execution_method.`,
+    );
+  }
+  const framework = { ...configuration.framework, execution: { ...execution, execution_method: method } };
+  return deepFreeze({ ...configuration, framework });
+}
+
+function parseConfiguration(
+  text: string,
+  name: string,
+  environment: ConfigurationSource['environment'],
+): Configuration {
+  if (text.length > MAX_BYTES) throw invalid(name, [{ text: `it is longer than ${MAX_BYTES} characters` }]);
+  const document = new ConfigDocument(text, environment);
+  if (document.problems.length > 0) throw invalid(name, document.problems);
+  const content = readContent(document, name);
+  const parsed = ConfigurationSchema.safeParse(content);
+  const again = parsed.success ? parsed : ConfigurationSchema.safeParse(convertText(content, parsed.error, document));
+  if (again.success) return deepFreeze(again.data);
+  throw invalid(name, problemsOf(again.error, document, namesIn(keysOf(ConfigurationSchema))));
+}
+
+function readContent(document: ConfigDocument, name: string): unknown {
+  try {
+    return document.content() ?? {};
+  } catch (error) {
+    throw invalid(name, [{ text: error instanceof Error ? error.message : 'its aliases cannot be resolved' }]);
+  }
+}
+
+/** The environment holds nothing but text: where a number or a truth value is wanted, that is what the text means. */
+function convertText(content: unknown, error: Parameters<typeof problemsOf>[0], document: ConfigDocument): unknown {
+  const converted = structuredClone(content);
+  for (const issue of error.issues) {
+    if (issue.code !== 'invalid_type' || !document.interpolated.has(issue.path.map(String).join('.'))) continue;
+    const last = issue.path.at(-1);
+    const section = issue.path
+      .slice(0, -1)
+      .reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown>)[step], converted);
+    if (last !== undefined) convertIn(section as Record<PropertyKey, unknown>, last);
+  }
+  return converted;
+}
+
+function convertIn(section: Record<PropertyKey, unknown>, key: PropertyKey): void {
+  const text = String(section[key]).trim();
+  if (/^-?\d+(\.\d+)?$/u.test(text)) section[key] = Number(text);
+  else if (text === 'true' || text === 'false') section[key] = text === 'true';
+}
+
+function invalid(name: string, problems: readonly Problem[]): VivariumError {
+  const lines = problems.map(({ line, key, text }) =>
+    [line === undefined ? '' : `line ${line}: `, key === undefined || key === '' ? '' : `${key}: `, text].join(''),
+  );
+  return new VivariumError(
+    'CONFIG_INVALID',
+    `The configuration ${name} is not valid:\n${lines.map((line) => `  ${line}`).join('\n')}\nCorrect it; docs/service-config.md lists every key.`,
+  );
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value;
+}

@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import type { ConfigDocument, Path, Problem } from './document.ts';
+
+/** Says what a schema found wrong, each with its full key name, its line, and what was probably meant. */
+export function problemsOf(error: z.ZodError, document: ConfigDocument, names: readonly string[]): Problem[] {
+  return error.issues.flatMap((issue): Problem[] => {
+    if (issue.code !== 'unrecognized_keys') return [at(issue.path, describe(issue), document)];
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key];
+      const meant = nearest(path.join('.'), names);
+      return at(path, `unknown key${meant === undefined ? '' : `; did you mean ${meant}?`}`, document);
+    });
+  });
+}
+
+function at(path: Path, text: string, document: ConfigDocument): Problem {
+  return { key: path.map(String).join('.'), line: document.lineOf(path), text };
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  if (issue.path.join('.') === 'approval' && issue.code === 'invalid_type') {
+    return 'this section is missing. The service does not start without being told what needs approval';
+  }
+  if (issue.code !== 'invalid_value') return issue.message;
+  return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+}
+
+/** The known name that was probably meant: the same key in another section, else the one with the fewest differences. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  const lastPart = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  const scored = names.map((candidate) => {
+    const candidateLast = candidate.slice(candidate.lastIndexOf('.') + 1);
+    const isSibling = parentOf(candidate) === parentOf(name);
+    return { candidate, score: distance(lastPart, candidateLast) + (isSibling ? 0 : 0.5) };
+  });
+  const best = scored.toSorted((one, other) => one.score - other.score)[0];
+  return best !== undefined && best.score <= Math.max(1, lastPart.length / 3) ? best.candidate : undefined;
+}
+
+function parentOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf('.')));
+}
+
+/** How many characters must be put in, taken out or replaced. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, character] of Array.from(one.slice(0, 100)).entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= other.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (character === other[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+
+/** Where code runs: in sandboxed sessions of this machine, or on a Jupyter server. */
+export const EXECUTION_METHODS = ['local', 'container'] as const;
+export type ExecutionMethod = (typeof EXECUTION_METHODS)[number];
+
+/** What is asked about: nothing, what the capability says, or everything. */
+export const GLOBAL_MODES = ['disabled', 'selective', 'all_capabilities'] as const;
+export type GlobalMode = (typeof GLOBAL_MODES)[number];
+
+/** Which code needs approval; `epics_writes` is the older name of `control_writes`. */
+export const APPROVAL_MODES = ['disabled', 'all_code', 'control_writes', 'epics_writes'] as const;
+export type ApprovalMode = (typeof APPROVAL_MODES)[number];
+
+export const EXECUTION_MODES = ['read_only', 'write_access'] as const;
+export type ExecutionMode = (typeof EXECUTION_MODES)[number];
+
+const Retries = z.int().min(0).max(20);
+const Text = z.string().min(1);
+
+const PythonExecutor = z.strictObject({
+  max_generation_retries: Retries.default(3).describe('Further attempts after code that analysis refuses'),
+  max_execution_retries: Retries.default(3).describe('Further attempts after code that fails when it runs'),
+  execution_timeout_seconds: z.number().positive().max(86_400).default(600).describe('Longest one execution may take'),
+});
+
+const modeShape = {
+  environment: z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/u, 'must be the name of a variable'), z.string())
+    .default({})
+    .describe('Environment variables of sessions in this mode'),
+};
+
+const ReadOnlyMode = z.strictObject({
+  kernel_name: Text.default('python3-epics-readonly').describe('Jupyter kernel, when the method is `container`'),
+  allows_writes: z.literal(false).default(false).describe('Always false: this mode has a guard that refuses writes'),
+  requires_approval: z.boolean().default(false).describe('Ask before every execution in this mode'),
+  ...modeShape,
+});
+
+const WriteAccessMode = z.strictObject({
+  kernel_name: Text.default('python3-epics-write').describe('Jupyter kernel, when the method is `container`'),
+  allows_writes: z.boolean().default(true).describe('False refuses all code that writes'),
+  requires_approval: z.boolean().default(true).describe('Ask before every execution in this mode'),
+  ...modeShape,
+});
+
+const Execution = z.strictObject({
+  execution_method: z
+    .enum(EXECUTION_METHODS)
+    .default('local')
+    .describe('`local`: sandboxed sessions on this machine. `container`: a Jupyter server. Never changed silently'),
+  modes: z
+    .strictObject({ read_only: ReadOnlyMode.prefault({}), write_access: WriteAccessMode.prefault({}) })
+    .prefault({}),
+  container: z
+    .strictObject({
+      jupyter_host: Text.default('localhost').describe('Where the Jupyter server is'),
+      jupyter_port: z.int().min(1).max(65_535).default(8888).describe('Its port'),
+      jupyter_token: Text.optional().describe('Its token; write `${JUPYTER_TOKEN}`, not the token'),
+    })
+    .prefault({}),
+  local: z
+    .strictObject({
+      python_env_path: Text.optional().describe(
+        'Python environment or interpreter; without it what `vivarium setup` made',
+      ),
+    })
+    .prefault({}),
+  code_generator: Text.default('basic').describe('Name of the registered generator that writes the code'),
+  generators: z
+    .record(Text, z.record(z.string(), z.unknown()))
+    .default({})
+    .describe('Settings of generators by name, handed to them as they are'),
+});
+
+const Approval = z.strictObject({
+  global_mode: z
+    .enum(GLOBAL_MODES)
+    .default('selective')
+    .describe(
+      '`disabled`: nothing is asked. `selective`: as each capability says. `all_capabilities`: all code is asked',
+    ),
+  capabilities: z
+    .strictObject({
+      python_execution: z
+        .strictObject({
+          enabled: z.boolean().default(true).describe('Whether Python code is ever asked about'),
+          mode: z
+            .enum(APPROVAL_MODES)
+            .default('all_code')
+            .describe('`disabled`, `all_code`, or `control_writes` (also `epics_writes`): only code that writes'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+});
+
+/** A name as analysis resolves it; `()` stands for an instance, `*` for any name, `=` for an assignment. */
+const Pattern = z
+  .string()
+  .max(120)
+  .regex(
+    /^(?:\.|(?:\w+(?:\(\))?\.)*)(?:\w+|\*)=?$/u,
+    'must be a name such as epics.caput, epics.PV().put, .set_value or epics.PV().value=',
+  );
+const PatternList = z.array(Pattern).max(500);
+
+const ControlSystem = z.strictObject({
+  writes_enabled: z.boolean().default(true).describe('False: no execution may write, whatever else is set'),
+  patterns: z
+    .strictObject({
+      mode: z
+        .enum(['extend', 'override'])
+        .default('extend')
+        .describe('Whether `write` and `read` are added to the built-in names or replace them'),
+      write: PatternList.default([]).describe(
+        'What writes: `epics.caput`, `epics.PV().put`, `.set_value`, `epics.PV().value=`',
+      ),
+      read: PatternList.default([]).describe('What reads, in the same form'),
+    })
+    .prefault({}),
+});
+
+/** `config.yml` of the execution service, with the key names as they are written there. */
+export const ConfigurationSchema = z.strictObject({
+  framework: z
+    .strictObject({ python_executor: PythonExecutor.prefault({}), execution: Execution.prefault({}) })
+    .prefault({}),
+  approval: Approval,
+  execution_control: z
+    .strictObject({
+      epics: z
+        .strictObject({
+          writes_enabled: z.boolean().default(false).describe('Whether code may write to the control system at all'),
+        })
+        .prefault({}),
+      limits: z
+        .strictObject({
+          graph_recursion_limit: z.int().positive().default(100).describe('Most steps of the graph for one request'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  control_system: ControlSystem.prefault({}),
+  models: z
+    .strictObject({
+      python_code_generator: z
+        .strictObject({
+          model_id: Text.optional().describe('Model that writes code'),
+          base_url: z.url().optional().describe('OpenAI-compatible endpoint'),
+          api_key: Text.optional().describe('Its key; write `${OPENAI_API_KEY}`, not the key'),
+          temperature: z.number().min(0).max(2).optional().describe('Randomness of the model'),
+          max_tokens: z.int().positive().optional().describe('Longest answer'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  file_paths: z
+    .strictObject({
+      agent_data_dir: Text.default('_agent_data').describe('Directory of everything that the service writes'),
+      executed_python_scripts_dir: Text.default('executed_scripts').describe('Execution folders, inside of it'),
+    })
+    .prefault({}),
+  langgraph: z
+    .strictObject({
+      storage_url: Text.optional().describe(
+        '`postgresql://…` for several servers; without it SQLite in the data directory',
+      ),
+    })
+    .prefault({}),
+});
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+export type Configuration = DeepReadonly<z.infer<typeof ConfigurationSchema>>;
+export type ModeConfiguration = Configuration['framework']['execution']['modes'][ExecutionMode];

@@ -1,0 +1,85 @@
+import type { Json } from '../../execution/execution.ts';
+import { gravest, type Finding, type Severity } from '../analysis/finding.ts';
+import type { ExecutionMode, ModeConfiguration } from '../config/schema.ts';
+import type { PolicySubject } from './analyzers.ts';
+import { decisionOf, type Decision, type ExecutionPolicyDecision } from './decision.ts';
+import type { RiskLevel } from './risk.ts';
+
+/** Everything that is known of code before it runs, and what is to become of it. */
+export interface AnalysisResult {
+  readonly decision: Decision;
+  /** False: the code does not run, and nobody is asked. */
+  readonly passed: boolean;
+  readonly issues: readonly string[];
+  readonly recommendations: readonly string[];
+  readonly severity: Severity;
+  readonly securityRiskLevel: RiskLevel;
+  readonly hasEpicsWrites: boolean;
+  readonly hasEpicsReads: boolean;
+  readonly recommendedExecutionMode: ExecutionMode;
+  readonly needsApproval: boolean;
+  readonly approvalReasoning: string;
+  readonly executionModeConfig: ModeConfiguration;
+  readonly findings: readonly Finding[];
+  readonly detectedOperations: readonly string[];
+  readonly riskCategories: readonly string[];
+  readonly domainData: Readonly<Record<string, Json>>;
+  readonly additionalContext: Readonly<Record<string, Json>>;
+}
+
+export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDecision): AnalysisResult {
+  const { findings, domain, riskLevel, configuration } = subject;
+  const noted = findings.filter(({ severity }) => severity !== 'info').map(({ message }) => message);
+  return {
+    decision: decisionOf(policy),
+    passed: policy.analysisPassed,
+    issues: [...new Set([...noted, ...policy.additionalIssues])],
+    recommendations: [...new Set([...advice(findings), ...policy.recommendations])],
+    severity: policy.analysisPassed ? gravest(findings) : 'error',
+    securityRiskLevel: riskLevel,
+    hasEpicsWrites: domain.detectedOperations.includes('epics_writes'),
+    hasEpicsReads: domain.detectedOperations.includes('epics_reads'),
+    recommendedExecutionMode: policy.executionMode,
+    needsApproval: decisionOf(policy) === 'ask',
+    approvalReasoning: policy.approvalReasoning,
+    executionModeConfig: configuration.framework.execution.modes[policy.executionMode],
+    findings,
+    detectedOperations: domain.detectedOperations,
+    riskCategories: domain.riskCategories,
+    domainData: domain.domainData,
+    additionalContext: policy.additionalContext,
+  };
+}
+
+/** The same as it goes over the wire. Environment variables of the mode stay here: they may be secret. */
+export function toWire(result: AnalysisResult): { readonly [key: string]: Json } {
+  const { kernel_name, allows_writes, requires_approval } = result.executionModeConfig;
+  return {
+    decision: result.decision,
+    passed: result.passed,
+    issues: result.issues,
+    recommendations: result.recommendations,
+    severity: result.severity,
+    security_risk_level: result.securityRiskLevel,
+    has_epics_writes: result.hasEpicsWrites,
+    has_epics_reads: result.hasEpicsReads,
+    recommended_execution_mode: result.recommendedExecutionMode,
+    needs_approval: result.needsApproval,
+    approval_reasoning: result.approvalReasoning,
+    execution_mode_config: { kernel_name, allows_writes, requires_approval },
+    findings: result.findings.map((finding) => ({ ...finding })),
+    detected_operations: result.detectedOperations,
+    risk_categories: result.riskCategories,
+    domain_data: result.domainData,
+    additional_context: result.additionalContext,
+  };
+}
+
+function advice(findings: readonly Finding[]): string[] {
+  const kinds = new Set(findings.map(({ kind }) => kind));
+  return [
+    ...(kinds.has('syntax') ? ['Write plain Python that compiles'] : []),
+    ...(kinds.has('result-structure') ? ['Store outputs in a dictionary named results'] : []),
+    ...(kinds.has('network') ? ['Sessions have no network unless they were given one'] : []),
+  ];
+}

@@ -1,0 +1,85 @@
+import type { Examiner } from '../analysis/examine.ts';
+import { tidy, type Finding } from '../analysis/finding.ts';
+import { securityFindings } from '../analysis/security.ts';
+import type { Configuration } from '../config/schema.ts';
+import { analysisResult, type AnalysisResult } from './analysis-result.ts';
+import {
+  AnalyzerRegistry,
+  type DomainAnalysis,
+  type DomainAnalyzer,
+  type PolicyAnalyzer,
+  type PolicySubject,
+  type Subject,
+} from './analyzers.ts';
+import { CONTROL_DOMAIN } from './control-domain.ts';
+import { refusal, withinConfiguration, type ExecutionPolicyDecision } from './decision.ts';
+import { DEFAULT_POLICY } from './default-policy.ts';
+import { securityRiskLevel } from './risk.ts';
+
+/** Says what code would do and what is to become of it. Analyzers of one's own are registered beside the built-in ones. */
+export class CodeAnalyzer {
+  readonly domains = new AnalyzerRegistry<DomainAnalyzer>([CONTROL_DOMAIN]);
+  readonly policies = new AnalyzerRegistry<PolicyAnalyzer>([DEFAULT_POLICY]);
+  readonly #examiner: Pick<Examiner, 'examine'>;
+
+  constructor(examiner: Pick<Examiner, 'examine'>) {
+    this.#examiner = examiner;
+  }
+
+  async analyze(
+    code: string,
+    configuration: Configuration,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<AnalysisResult> {
+    const facts = await this.#examiner.examine(code, options);
+    const subject: Subject = { code, facts, findings: tidy(securityFindings(facts)), configuration };
+    const domain = await this.#analyzeDomain(subject);
+    const findings = tidy([...subject.findings, ...domain.findings]);
+    const whole: PolicySubject = { ...subject, findings, domain, riskLevel: securityRiskLevel(findings) };
+    return analysisResult(whole, await this.#decide(whole));
+  }
+
+  async #analyzeDomain(subject: Subject): Promise<DomainAnalysis> {
+    const found: DomainAnalysis[] = [];
+    for (const analyzer of this.domains.inOrder()) {
+      try {
+        found.push(await analyzer.analyze(subject));
+      } catch (error) {
+        found.push({ ...NOTHING, findings: [failure(`domain analyzer ${analyzer.name}`, error)] });
+      }
+    }
+    return {
+      detectedOperations: [...new Set(found.flatMap(({ detectedOperations }) => detectedOperations))],
+      riskCategories: [...new Set(found.flatMap(({ riskCategories }) => riskCategories))],
+      findings: found.flatMap(({ findings }) => findings),
+      domainData: Object.assign(
+        {},
+        ...found.map(({ domainData }) => domainData).toReversed(),
+      ) as DomainAnalysis['domainData'],
+    };
+  }
+
+  /** Code that cannot be judged does not run; what the configuration forbids, no policy allows. */
+  async #decide(subject: PolicySubject): Promise<ExecutionPolicyDecision> {
+    const { findings, configuration } = subject;
+    const failed = findings.find(({ kind }) => kind === 'analyzer');
+    if (failed !== undefined) return refusal(failed.message, { issues: [] });
+    const isValid = findings.every(({ kind }) => kind !== 'syntax');
+    for (const policy of isValid ? this.policies.inOrder() : [DEFAULT_POLICY]) {
+      try {
+        const decision = await policy.decide(subject);
+        if (decision !== undefined) return withinConfiguration(decision, configuration);
+      } catch (error) {
+        return refusal(failure(`policy analyzer ${policy.name}`, error).message);
+      }
+    }
+    return refusal('Blocked: no policy has decided about this code');
+  }
+}
+
+const NOTHING: DomainAnalysis = { detectedOperations: [], riskCategories: [], findings: [], domainData: {} };
+
+function failure(what: string, error: unknown): Finding {
+  const message = `Blocked: the ${what} failed: ${error instanceof Error ? error.message : String(error)}`;
+  return { kind: 'analyzer', rule: 'analyzer-failed', severity: 'error', line: null, message, name: null };
+}
