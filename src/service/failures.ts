@@ -55,6 +55,11 @@ export class EngineUnavailableError extends PythonExecutorError {
   readonly category = 'infrastructure';
 }
 
+/** The model that writes the code cannot be reached or refuses: no other code, and no other prompt, would help. */
+export class ModelUnavailableError extends PythonExecutorError {
+  readonly category = 'infrastructure';
+}
+
 export class ContainerConfigurationError extends PythonExecutorError {
   readonly category = 'configuration';
 }

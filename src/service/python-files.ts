@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readPython } from '../engine/python-files.ts';
 
 /** Modules of the analyzer, each after those that it imports. */
 const ANALYZER_MODULES = ['analyze', 'analyze.syntax', 'analyze.scopes', 'analyze.names', 'analyze.report'] as const;
@@ -20,9 +20,4 @@ export function readAnalyzer(): Promise<ModuleSource[]> {
 
 export function readGuard(): Promise<string> {
   return readPython('readonly_guard.py');
-}
-
-/** The Python side lies beside `src` as well as beside `dist`: the same depth from both. */
-function readPython(file: string): Promise<string> {
-  return readFile(new URL(`../../python/${file}`, import.meta.url), 'utf8');
 }

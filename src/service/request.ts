@@ -33,8 +33,7 @@ export type PythonExecutionRequestInput = z.input<typeof Request> | Readonly<Rec
 /** Takes both spellings of the keys; what is wrong or unknown is named. */
 export function parseRequest(input: PythonExecutionRequestInput): PythonExecutionRequest {
   const { session_context: context, ...rest } = input as Readonly<Record<string, unknown>>;
-  const sessionContext =
-    context === undefined || context === null ? {} : { sessionContext: camelKeys(context as object) };
+  const sessionContext = context === undefined || context === null ? {} : { sessionContext: camelKeys(context) };
   return Object.freeze(parse(Request, { ...camelKeys(rest), ...sessionContext }));
 }
 

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { parse } from '../../config.ts';
+import type { PythonExecutionRequest } from '../request.ts';
+import type { CodeGenerator, ExecutionFailure, GenerateOptions } from './generator.ts';
+import { MOCK_BEHAVIORS, mockProgram } from './mock-programs.ts';
+
+const MockSettings = z.strictObject({
+  behavior: z.enum(MOCK_BEHAVIORS).default('success').describe('What happens to the code that it writes'),
+  code: z.string().optional().describe('Code to give instead'),
+  code_sequence: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe('Codes to give one after the other; the last one stays'),
+});
+export type MockSettings = z.input<typeof MockSettings>;
+
+/** What a generator was asked for. */
+export interface GeneratorCall {
+  readonly request: PythonExecutionRequest;
+  readonly errorChain: readonly ExecutionFailure[];
+}
+
+/** Writes code without any model, as it is told: for trying out whatever is built around a generator. */
+export class MockGenerator implements CodeGenerator {
+  readonly #settings;
+  readonly #calls: GeneratorCall[] = [];
+  #codes: readonly string[] = [];
+  #given = 0;
+
+  constructor(settings: MockSettings = {}) {
+    this.#settings = parse(MockSettings, settings);
+    const { code, code_sequence: sequence } = this.#settings;
+    if (sequence !== undefined) this.setCodeSequence(sequence);
+    else if (code !== undefined) this.setCode(code);
+  }
+
+  /** What it was asked so far, in order. */
+  get calls(): readonly GeneratorCall[] {
+    return this.#calls;
+  }
+
+  /** Gives this code from now on. */
+  setCode(code: string): void {
+    this.setCodeSequence([code]);
+  }
+
+  /** Gives these codes one after the other from now on, and then the last one again and again. None: as its behavior is. */
+  setCodeSequence(codes: readonly string[]): void {
+    this.#codes = codes;
+    this.#given = 0;
+  }
+
+  generateCode(
+    request: PythonExecutionRequest,
+    errorChain: readonly ExecutionFailure[],
+    { signal, onToken }: GenerateOptions = {},
+  ): Promise<string> {
+    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
+    this.#calls.push({ request, errorChain: [...errorChain] });
+    const code = this.#next() ?? mockProgram(this.#settings.behavior, request, errorChain.length);
+    onToken?.(code);
+    return Promise.resolve(code);
+  }
+
+  #next(): string | undefined {
+    const code = this.#codes[Math.min(this.#given, this.#codes.length - 1)];
+    this.#given += 1;
+    return code;
+  }
+}

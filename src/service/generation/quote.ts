@@ -1,0 +1,30 @@
+/** Text of others on its way into a prompt: cut to size, and fenced so that nothing in it can end the fence. */
+import { escapeAnsi } from '../../text/clean-text.ts';
+
+export interface QuoteOptions {
+  readonly maxChars: number;
+  readonly language?: string;
+}
+
+/** A block whose fence is longer than any within. */
+export function quote(text: string, { maxChars, language = 'text' }: QuoteOptions): string {
+  const shown = escapeAnsi(shorten(text.trimEnd(), maxChars));
+  const longest = Math.max(2, ...Array.from(shown.matchAll(/`+/g), ([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${shown}\n${fence}`;
+}
+
+/** Keeps head and tail: a traceback ends with what matters. */
+export function shorten(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const half = Math.floor(maxChars / 2);
+  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
+}
+
+/** One line without any fence. */
+export function oneLine(text: string, maxChars: number): string {
+  const line = escapeAnsi(text.slice(0, 2 * maxChars))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return line.length > maxChars ? `${line.slice(0, maxChars)}…` : line;
+}

@@ -1,0 +1,45 @@
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { ServiceConfigurationError } from '../failures.ts';
+import type { CodeGenerator } from './generator.ts';
+import { LlmGenerator } from './llm.ts';
+import { MockGenerator } from './mock.ts';
+
+/** From `execution.generators.<name>` of the configuration. */
+export type GeneratorSettings = Readonly<Record<string, unknown>>;
+export type GeneratorFactory = (settings: GeneratorSettings) => CodeGenerator | Promise<CodeGenerator>;
+
+export interface RegistryParts {
+  /** Gives the model that `llm` asks; called when such a generator is made, and not before. */
+  readonly resolveModel: (settings: GeneratorSettings) => BaseChatModel | Promise<BaseChatModel>;
+}
+
+/** The generators of one service, by name. `llm` (also called `basic`) and `mock` are there from the start. */
+export class GeneratorRegistry {
+  readonly #factories = new Map<string, GeneratorFactory>();
+
+  constructor({ resolveModel }: RegistryParts) {
+    const llm: GeneratorFactory = async (settings) => new LlmGenerator(await resolveModel(settings));
+    this.registerGenerator('llm', llm);
+    this.registerGenerator('basic', llm);
+    this.registerGenerator('mock', (settings) => new MockGenerator(settings));
+  }
+
+  get names(): readonly string[] {
+    return [...this.#factories.keys()];
+  }
+
+  /** A name that is taken gets the new factory. */
+  registerGenerator(name: string, factory: GeneratorFactory): void {
+    if (name.trim() === '') throw new ServiceConfigurationError('A generator needs a name. Register it by one.');
+    this.#factories.set(name, factory);
+  }
+
+  async makeGenerator(name: string, settings: GeneratorSettings = {}): Promise<CodeGenerator> {
+    const factory = this.#factories.get(name);
+    if (factory !== undefined) return factory(settings);
+    throw new ServiceConfigurationError(
+      `There is no code generator ${JSON.stringify(name)}: execution.code_generator can be ${this.names.join(', ')}. Choose one of these, or register yours by that name.`,
+      { technicalDetails: { name, known: this.names } },
+    );
+  }
+}

@@ -1,0 +1,85 @@
+import type { Json } from '../../execution/execution.ts';
+import { describeActual, type ResultTypes } from './actual-type.ts';
+import { parseExpectedType } from './expected-type.ts';
+import { couldBe } from './json-match.ts';
+import { matches } from './match.ts';
+import { cutParts, toRecord, withPlainMoments } from './record.ts';
+
+/** What a run put into `results`, held against what was asked for. */
+export interface ResultsVerdict {
+  /** Null when `results` is no dictionary. */
+  readonly results: Readonly<Record<string, Json>> | null;
+  /** Each a sentence that tells the next generation what to do. None: the results are as expected. */
+  readonly problems: readonly string[];
+  /** What could not be checked or did not fit; no reason to fail. */
+  readonly notes: readonly string[];
+}
+
+const MAX_PROBLEMS = 20;
+const STORE = 'Store what the task asks for in a dictionary named `results`, at the top level of the code';
+
+/**
+ * Checks the encoded value of `results`: undefined when there is no such variable. `types` are the real ones, if Python
+ * told; without them only what the encoded values show can be checked.
+ */
+export function validateResults(
+  value: Json | undefined,
+  expected: Readonly<Record<string, string>>,
+  types?: ResultTypes,
+): ResultsVerdict {
+  if (value === undefined) return invalid(`The code ended without a variable \`results\`. ${STORE}.`);
+  if (value === null) return invalid(`\`results\` is None. ${STORE}.`);
+  const isDict = types === undefined || types.results.mro.includes('builtins.dict');
+  const record = isDict ? toRecord(value) : { problem: `it is a ${types.results.type}` };
+  if ('problem' in record) return invalid(`\`results\` is not a dictionary by name: ${record.problem}. ${STORE}.`);
+  const problems: string[] = [];
+  const notes = cutParts(record.members).map(
+    (path) => `${path} was too large and is cut; write large data to a file instead.`,
+  );
+  for (const [name, type] of Object.entries(expected)) {
+    const finding = check(name, type, record.members, types);
+    if ('problem' in finding) problems.push(finding.problem);
+    else if (finding.note !== undefined) notes.push(finding.note);
+  }
+  return { results: withPlainMoments(record.members), problems: bounded(problems), notes };
+}
+
+type Finding = { readonly problem: string } | { readonly note?: string };
+
+function check(
+  name: string,
+  typeText: string,
+  members: Readonly<Record<string, Json>>,
+  types: ResultTypes | undefined,
+): Finding {
+  const where = `results[${JSON.stringify(name)}]`;
+  const value = Object.hasOwn(members, name) ? members[name] : undefined;
+  if (value === undefined) return { problem: `${where} is missing; it must be there as ${typeText}.` };
+  const expected = parseExpectedType(typeText);
+  if (expected === undefined) return { note: `${where} is there; "${typeText}" is no type that can be checked.` };
+  const actual = types && Object.hasOwn(types.names, name) ? types.names[name] : undefined;
+  if (actual === undefined) {
+    return couldBe(expected, value) ? {} : { problem: `${where} is a ${describeJson(value)}, expected ${typeText}.` };
+  }
+  return matches(expected, actual) ? {} : { problem: `${where} is a ${describeActual(actual)}, expected ${typeText}.` };
+}
+
+function invalid(problem: string): ResultsVerdict {
+  return { results: null, problems: [problem], notes: [] };
+}
+
+function bounded(problems: readonly string[]): readonly string[] {
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  return [
+    ...problems.slice(0, MAX_PROBLEMS),
+    `There are ${problems.length - MAX_PROBLEMS} more problems of this kind.`,
+  ];
+}
+
+function describeJson(value: Json): string {
+  if (value === null) return 'None';
+  if (Array.isArray(value)) return 'list';
+  if (typeof value !== 'object') return { string: 'str', number: 'number', boolean: 'bool' }[typeof value as 'string'];
+  const tag = (value as Readonly<Record<string, Json>>)['_type'];
+  return typeof tag === 'string' ? tag : 'dict';
+}
