@@ -8,10 +8,15 @@ const NO = ['no', 'n', 'nope', 'nah', 'cancel', 'reject', 'rejected'];
 
 /** What may come back through `Command({ resume })`. Payloads of the interrupt come along and are checked, not trusted. */
 const Answer = z.union([
-  z.looseObject({ type: z.literal('approve'), code: z.string().optional() }),
+  z.looseObject({ type: z.literal('approve'), code: z.string().optional(), reason: z.string().optional() }),
   z.looseObject({ type: z.literal('edit'), code: z.string().min(1), reason: z.string().optional() }),
-  z.looseObject({ type: z.literal('reject'), reason: z.string().optional() }),
-  z.looseObject({ type: z.literal('respond'), text: z.string().min(1) }),
+  z.looseObject({ type: z.literal('reject'), code: z.string().optional(), reason: z.string().optional() }),
+  z.looseObject({
+    type: z.literal('respond'),
+    text: z.string().min(1),
+    code: z.string().optional(),
+    reason: z.string().optional(),
+  }),
   z.looseObject({ approved: z.boolean(), code: z.string().optional(), reason: z.string().optional() }),
 ]);
 
@@ -60,7 +65,10 @@ function assertSameCode({ code }: { readonly code?: unknown }, codeSha256: strin
 
 function readWord(word: string | boolean): Decision {
   if (typeof word === 'boolean') return word ? { type: 'approve' } : { type: 'reject' };
-  const plain = word.trim().toLowerCase().replace(/[.!]+$/, '');
+  const plain = word
+    .trim()
+    .toLowerCase()
+    .replace(/[.!]+$/, '');
   if (YES.includes(plain)) return { type: 'approve' };
   if (NO.includes(plain)) return { type: 'reject' };
   throw unclear(JSON.stringify(word.slice(0, 200)));

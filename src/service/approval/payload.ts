@@ -46,7 +46,10 @@ export function approvalPayload(review: Review, approvalId: string): ApprovalPay
   };
 }
 
-function userMessage({ request, code, codeSha256, verdict, effects, notebookLink }: Review, approvalId: string): string {
+function userMessage(
+  { request, code, codeSha256, verdict, effects, notebookLink }: Review,
+  approvalId: string,
+): string {
   return [
     '⚠️ **HUMAN APPROVAL REQUIRED** ⚠️',
     '',

@@ -25,6 +25,7 @@ const PythonExecutor = z.strictObject({
 });
 
 const modeShape = {
+  network: z.boolean().default(false).describe('Whether sessions in this mode reach the network of this machine'),
   environment: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/u, 'must be the name of a variable'), z.string())
     .default({})
@@ -65,6 +66,11 @@ const Execution = z.strictObject({
       python_env_path: Text.optional().describe(
         'Python environment or interpreter; without it what `vivarium setup` made',
       ),
+      memory_mb: z.int().min(16).default(1024).describe('Memory that code may use'),
+      mounts: z
+        .array(z.strictObject({ source: Text, target: Text, writable: z.boolean().default(false) }))
+        .default([])
+        .describe('Files of this machine that sessions see; never writable in the mode `read_only`'),
     })
     .prefault({}),
   code_generator: Text.default('basic').describe('Name of the registered generator that writes the code'),
@@ -90,6 +96,17 @@ const Approval = z.strictObject({
             .enum(APPROVAL_MODES)
             .default('all_code')
             .describe('`disabled`, `all_code`, or `control_writes` (also `epics_writes`): only code that writes'),
+          preview: z
+            .boolean()
+            .default(true)
+            .describe(
+              'Run code behind walls before it is asked about, to show what it does; only where the method is `local`',
+            ),
+          expires_after_seconds: z
+            .int()
+            .positive()
+            .optional()
+            .describe('How long an approval waits; without it as long as it takes'),
         })
         .prefault({}),
     })

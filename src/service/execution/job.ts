@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Event } from '../../execution/event.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
+import type { TranscriptItem } from '../../execution/transcript.ts';
 import type { ModeConfiguration, ExecutionMode } from '../config/schema.ts';
 
 /** Code to be run for a request. */
@@ -10,6 +11,8 @@ export interface Job {
   readonly settings: ModeConfiguration;
   /** `context` in the code. */
   readonly context: Readonly<Record<string, Json>> | null;
+  /** Names that `results` is to have. */
+  readonly expected: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   /** Run behind walls to see what it does; nothing that it does gets out. */
   readonly isPreview: boolean;
@@ -20,10 +23,12 @@ export interface Job {
 /** What came of it. The session is gone; what it produced is kept. */
 export interface JobResult {
   readonly execution: Execution;
-  /** What the items of `results` are in Python, by name. */
-  readonly resultTypes: unknown;
-  /** What it tried beyond its own process, when it was a preview. */
-  readonly attempts: unknown;
+  /** What it printed and showed, in order. */
+  readonly outputs: readonly TranscriptItem[];
+  /** What the items of `results` are in Python, by name; the session's own word. */
+  readonly resultTypes: Json | undefined;
+  /** What it tried beyond its own process, when it was a preview; the session's own word. */
+  readonly attempts: Json | undefined;
   /** The content of a file or figure that was kept. */
   openArtifact(id: string): Promise<Readable>;
 }

@@ -1,5 +1,5 @@
 import { MaxAttemptsExceededError, type PythonExecutorError } from '../failures.ts';
-import type { ExecutionFailure } from '../generation/failure.ts';
+import type { ExecutionFailure } from '../generation/generator.ts';
 import { saveFailure } from './saved-failure.ts';
 import type { Retries, ServiceState, Update } from './state.ts';
 
@@ -8,7 +8,7 @@ export interface RetryLimits {
   readonly execution: number;
 }
 
-/** A failure, and what it was for. */
+/** A failure, and what was being tried. */
 export interface Failed {
   readonly during: keyof Retries;
   readonly error: PythonExecutorError;
@@ -29,7 +29,7 @@ export function afterFailure(state: ServiceState, { during, error, failure }: Fa
   }
   const retries = { ...state.retries, [during]: state.retries[during] + 1 };
   return error.shouldRetryExecution()
-    ? { failures, retries, next: 'execute' }
+    ? { failures, retries, next: during === 'generation' ? 'generate' : 'execute' }
     : { failures, retries, isApproved: false, approvalId: null, next: 'generate' };
 }
 
@@ -49,14 +49,11 @@ function exhausted(
   failures: readonly ExecutionFailure[],
 ): MaxAttemptsExceededError {
   const maxAttempts = retries.generation + retries.execution + 1;
-  return new MaxAttemptsExceededError(
-    `Python code execution failed after ${maxAttempts} attempts: ${error.message}`,
-    {
-      operationType,
-      maxAttempts,
-      errorChain: failures.map(({ errorType, errorMessage }) => `${errorType}: ${errorMessage}`),
-      folderPath: folder,
-      cause: error,
-    },
-  );
+  return new MaxAttemptsExceededError(`Python code execution failed after ${maxAttempts} attempts: ${error.message}`, {
+    operationType,
+    maxAttempts,
+    errorChain: failures.map(({ errorType, errorMessage }) => `${errorType}: ${errorMessage}`),
+    folderPath: folder,
+    cause: error,
+  });
 }

@@ -11,7 +11,13 @@ export interface SavedFailure {
 type FailureClass = new (message: string, facts: Readonly<Record<string, unknown>>) => PythonExecutorError;
 
 export function saveFailure(error: PythonExecutorError): SavedFailure {
-  const { name, message, category: _, cause, ...facts } = { ...error, name: error.name, message: error.message, cause: error.cause };
+  const {
+    name,
+    message,
+    category: _,
+    cause,
+    ...facts
+  } = { ...error, name: error.name, message: error.message, cause: error.cause };
   const reason = cause instanceof Error ? { cause: { name: cause.name, message: cause.message } } : {};
   return { type: name, message, facts: { ...facts, ...reason } };
 }

@@ -2,7 +2,7 @@ import { Annotation } from '@langchain/langgraph';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { PythonServiceResult } from '../result.ts';
 import type { ExecutionMethod, ExecutionMode } from '../config/schema.ts';
-import type { ExecutionFailure } from '../generation/failure.ts';
+import type { ExecutionFailure } from '../generation/generator.ts';
 import type { SavedFailure } from './saved-failure.ts';
 
 /** Where the work goes on after a node. */

@@ -1,0 +1,104 @@
+import type { Interpreter } from '../../session/interpreter.ts';
+import type { Session } from '../../session/session.ts';
+import { Transcript } from '../../execution/transcript.ts';
+import { readPython } from '../../engine/python-files.ts';
+import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
+import type { CodeExecutor, Job, JobResult } from './job.ts';
+
+const PROBE_TIMEOUT_MS = 10_000;
+const ATTEMPTS_VARIABLE = '_vivarium_attempts';
+const EFFECTS_NAME = '_vivarium_effects';
+
+export interface SessionExecutorOptions {
+  /** Called when the first code is to run. */
+  readonly open: () => Promise<Interpreter>;
+  readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
+  readonly memoryMb: number;
+  /** Refuses writes in read-only runs with words that help; the walls refuse them anyhow. */
+  readonly guard: (job: Job) => Promise<string>;
+}
+
+/** Runs each piece of code in a session of its own. */
+export class SessionExecutor implements CodeExecutor {
+  readonly #options: SessionExecutorOptions;
+  #opening: Promise<Interpreter> | undefined;
+
+  constructor(options: SessionExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** What runs the code; a start that failed is tried again by whoever asks next. */
+  interpreter(): Promise<Interpreter> {
+    this.#opening ??= this.#options.open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async run(job: Job): Promise<JobResult> {
+    const interpreter = await this.interpreter();
+    await using session = await this.#openSession(interpreter, job);
+    if (job.context !== null) await session.setContext(job.context);
+    const transcript = await stream(session, job);
+    const execution = transcript.execution();
+    const isOver = execution.outcome.status !== 'succeeded';
+    return {
+      execution,
+      outputs: transcript.items(),
+      resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
+      attempts: job.isPreview
+        ? await ask(session, `${ATTEMPTS_VARIABLE} = ${EFFECTS_NAME}()`, ATTEMPTS_VARIABLE)
+        : null,
+      openArtifact: (id) => interpreter.artifacts.open(id),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const interpreter = await this.#opening?.catch(() => undefined);
+    await interpreter?.close();
+  }
+
+  async #openSession(interpreter: Interpreter, job: Job): Promise<Session> {
+    const isReadOnly = job.mode === 'read_only';
+    return interpreter.createSession({
+      initCode: [
+        ...(isReadOnly ? [await this.#options.guard(job)] : []),
+        ...(job.isPreview ? [await listener()] : []),
+      ].join('\n'),
+      limits: { timeoutMs: job.timeoutMs, memoryMb: this.#options.memoryMb },
+      mounts: job.isPreview
+        ? []
+        : this.#options.mounts.map((mount) => ({ ...mount, writable: mount.writable && !isReadOnly })),
+      network: job.settings.network && !job.isPreview,
+      readOnly: isReadOnly,
+      environment: job.settings.environment,
+      echo: 'none',
+    });
+  }
+
+  async #probe({ expected }: Job): Promise<string> {
+    return typesProbe(await readPython('cell/result_types.py'), Object.keys(expected));
+  }
+}
+
+async function stream(session: Session, { code, signal, onEvent }: Job): Promise<Transcript> {
+  const transcript = new Transcript(1 << 20);
+  for await (const event of session.stream(code, { resultVariable: 'results', ...(signal && { signal }) })) {
+    transcript.add(event);
+    onEvent?.(event);
+  }
+  return transcript;
+}
+
+/** What the session says of itself after the code; whatever is wrong with the answer is for its reader to see. */
+async function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
+  const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
+  return value;
+}
+
+/** Init code that notes what the program tries to do; in a namespace of its own. JSON strings are Python strings too. */
+async function listener(): Promise<string> {
+  const source = JSON.stringify(await readPython('effects.py'));
+  return `${EFFECTS_NAME} = (lambda space: (exec(compile(${source}, "<effects>", "exec"), space), space["effects"])[1])({"__name__": "effects"})`;
+}
