@@ -1,6 +1,7 @@
 /** The two databases, so that what holds for one is tested on the other. */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,12 +17,16 @@ export interface Backend {
   readonly query: (place: string, statement: string) => Promise<Record<string, unknown>[]>;
 }
 
-const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-storage-'));
-afterAll(() => rm(directory, { recursive: true, force: true }));
+/** Made by the first test that needs it: where all are skipped, nothing is cleaned up. */
+let directory: string | undefined;
+afterAll(async () => directory && rm(directory, { recursive: true, force: true }));
 
 const sqlite: Backend = {
   name: 'SQLite',
-  fresh: async () => path.join(directory, `${randomUUID()}.sqlite`),
+  fresh: async () => {
+    directory ??= mkdtempSync(path.join(tmpdir(), 'vivarium-storage-'));
+    return path.join(directory, `${randomUUID()}.sqlite`);
+  },
   query: async (place, statement) => {
     const database = new DatabaseSync(place, { timeout: 10_000 });
     try {
