@@ -23,13 +23,12 @@ export interface ApprovalPayload {
   readonly resume_payload: Readonly<Record<string, Json>>;
 }
 
-export function approvalPayload(review: Review, approvalId: string): ApprovalPayload {
+export function approvalPayload(review: Review): ApprovalPayload {
   const { request, code, codeSha256, verdict, effects } = review;
   return {
-    user_message: userMessage(review, approvalId),
+    user_message: userMessage(review),
     resume_payload: {
       approval_type: SERVICE_APPROVAL_TYPE,
-      approval_id: approvalId,
       step_objective: request.taskObjective,
       code,
       code_sha256: codeSha256,
@@ -46,10 +45,7 @@ export function approvalPayload(review: Review, approvalId: string): ApprovalPay
   };
 }
 
-function userMessage(
-  { request, code, codeSha256, verdict, effects, notebookLink }: Review,
-  approvalId: string,
-): string {
+function userMessage({ request, code, codeSha256, verdict, effects, notebookLink }: Review): string {
   return [
     '⚠️ **HUMAN APPROVAL REQUIRED** ⚠️',
     '',
@@ -64,7 +60,7 @@ function userMessage(
     '',
     `**Notebook:** ${notebookLink}`,
     '',
-    `Respond with **yes** to run exactly this code, or **no** to cancel (approval ${approvalId}).`,
+    `Respond with **yes** to run exactly this code, or **no** to cancel.`,
   ].join('\n');
 }
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Event } from '../../execution/event.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
+import type { FindingKind } from '../analysis/finding.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import type { ModeConfiguration, ExecutionMode } from '../config/schema.ts';
 
@@ -9,6 +10,8 @@ export interface Job {
   readonly code: string;
   readonly mode: ExecutionMode;
   readonly settings: ModeConfiguration;
+  /** What somebody has approved for this very code, by kind of finding. */
+  readonly approvedKinds: readonly FindingKind[];
   /** `context` in the code. */
   readonly context: Readonly<Record<string, Json>> | null;
   /** Names that `results` is to have. */

@@ -2,6 +2,7 @@ import { Annotation } from '@langchain/langgraph';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { PythonServiceResult } from '../result.ts';
 import type { ExecutionMethod, ExecutionMode } from '../config/schema.ts';
+import type { FindingKind } from '../analysis/finding.ts';
 import type { ExecutionFailure } from '../generation/generator.ts';
 import type { SavedFailure } from './saved-failure.ts';
 
@@ -21,6 +22,8 @@ export interface Verdict {
   /** As the reviewer is shown it. */
   readonly details: Readonly<Record<string, unknown>>;
   readonly reasoning: string;
+  /** Kinds of findings that an approval of this code allows. */
+  readonly approvedKinds: readonly FindingKind[];
 }
 
 export type Outcome =
@@ -30,6 +33,7 @@ export type Outcome =
 /** All that is known of a request, checkpointed after each node. Outputs and pictures lie in the record's folder, not here. */
 export const ServiceState = Annotation.Root({
   request: Annotation<PythonExecutionRequest>(),
+  threadId: Annotation<string>(),
   /** Tells two requests of one thread apart. */
   requestId: Annotation<string>(),
   method: Annotation<ExecutionMethod>(),
@@ -43,8 +47,8 @@ export const ServiceState = Annotation.Root({
   /** The code was approved, or edited by who may approve: it is asked about no more. */
   isApproved: Annotation<boolean>(),
   approvalId: Annotation<string | null>(),
-  /** Decisions so far that came through a graph around this one. */
-  decisions: Annotation<number>(),
+  /** Decisions so far, by the way they came: through the interrupt of a graph around this one, or to the service itself. */
+  decisions: Annotation<{ readonly nested: number; readonly direct: number }>(),
   next: Annotation<Step>(),
   outcome: Annotation<Outcome | null>(),
 });
@@ -54,7 +58,7 @@ export type Update = Partial<ServiceState>;
 /** What a request begins with. */
 export function beginning(
   request: PythonExecutionRequest,
-  facts: Pick<ServiceState, 'requestId' | 'method' | 'folder'>,
+  facts: Pick<ServiceState, 'threadId' | 'requestId' | 'method' | 'folder'>,
 ): ServiceState {
   return {
     request,
@@ -66,7 +70,7 @@ export function beginning(
     verdict: null,
     isApproved: false,
     approvalId: null,
-    decisions: 0,
+    decisions: { nested: 0, direct: 0 },
     next: 'generate',
     outcome: null,
   };

@@ -1,0 +1,54 @@
+import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
+import type { Command } from '@langchain/langgraph';
+import type { ServiceGraph } from './graph/graph.ts';
+import type { ServiceState } from './graph/state.ts';
+import type { Progress } from './nodes/parts.ts';
+
+export interface Conduct {
+  readonly graph: ServiceGraph;
+  readonly threadId: string;
+  readonly recursionLimit: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs the graph until it ends or waits, and tells its progress. It is always a graph of its own: called from a node of
+ * another graph it would else take that one's checkpoints for its own, and an interrupt would not come back here.
+ */
+export async function* conduct(
+  input: ServiceState | Command,
+  { graph, threadId, recursionLimit, signal }: Conduct,
+): AsyncGenerator<Progress, void, undefined> {
+  const begun = apart(() =>
+    graph.stream(input as ServiceState, {
+      configurable: { thread_id: threadId },
+      streamMode: 'custom',
+      durability: 'sync',
+      recursionLimit,
+      ...(signal && { signal }),
+    }),
+  );
+  const steps = (await begun)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const step = await apart(() => steps.next());
+      if (step.done === true) return;
+      yield step.value as Progress;
+    }
+  } finally {
+    await apart(async () => steps.return?.());
+  }
+}
+
+/** The state of a thread; without `request` when there is none. */
+export async function stateOf({ graph, threadId }: Pick<Conduct, 'graph' | 'threadId'>): Promise<{
+  readonly values: Partial<ServiceState>;
+  readonly isWaiting: boolean;
+}> {
+  const { values, tasks } = await apart(() => graph.getState({ configurable: { thread_id: threadId } }));
+  return { values: values as Partial<ServiceState>, isWaiting: tasks.some(({ interrupts }) => interrupts.length > 0) };
+}
+
+function apart<T>(work: () => T): T {
+  return AsyncLocalStorageProviderSingleton.getInstance().run(undefined, work) as T;
+}

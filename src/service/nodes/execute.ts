@@ -1,0 +1,84 @@
+import type { LangGraphRunnableConfig } from '@langchain/langgraph';
+import { hashOf } from '../approval/answer.ts';
+import { failureOf } from '../execution/failure-of.ts';
+import type { JobResult } from '../execution/job.ts';
+import { ResultsInvalidError } from '../failures.ts';
+import type { ServiceState, Update, Verdict } from '../graph/state.ts';
+import type { ExecutionRecord } from '../records/record.ts';
+import { parseTypes } from '../results/actual-type.ts';
+import { validateResults } from '../results/validate.ts';
+import { afterFailing, asFailure, attemptOf } from './failing.ts';
+import { jobOf } from './job-of.ts';
+import { tell, type Parts } from './parts.ts';
+import type { Preview } from './preview.ts';
+
+type Ran = Pick<JobResult, 'execution' | 'outputs' | 'resultTypes'>;
+type Judged = ServiceState & { readonly verdict: Verdict };
+
+/** Runs the code, holds what it gave against what was expected, and keeps the record. */
+export async function execute(parts: Parts, state: ServiceState, config: LangGraphRunnableConfig): Promise<Update> {
+  tell(config, { type: 'status', stage: 'execution', text: 'Executing Python code...' });
+  const { verdict } = state;
+  if (verdict === null) throw new TypeError('code that was never judged cannot be run');
+  const judged: Judged = { ...state, verdict };
+  try {
+    const record = await parts.record(state);
+    const ran = (await commitPreview(judged, record)) ?? (await run(parts, judged, config));
+    return await conclude(parts, judged, record, ran);
+  } catch (error) {
+    config.signal?.throwIfAborted();
+    return afterFailing(parts, state, {
+      during: 'execution',
+      stage: 'execution',
+      error: asFailure(error, parts, state),
+    });
+  }
+}
+
+async function run(parts: Parts, state: Judged, config: LangGraphRunnableConfig): Promise<Ran> {
+  const ran = await parts.executor(state.method).run(jobOf(parts, state, config));
+  await parts.storage.audit.append({
+    actor: state.request.sessionContext?.userId ?? 'python_executor',
+    action: 'executed',
+    threadId: state.threadId,
+    codeSha256: hashOf(state.code),
+    details: { mode: state.verdict.mode, outcome: ran.execution.outcome.status },
+  });
+  return ran;
+}
+
+/** What was approved is what the reviewer saw: a preview from which nothing was held back becomes the run. */
+async function commitPreview({ isApproved, attempt, code }: Judged, record: ExecutionRecord): Promise<Ran | null> {
+  const text = isApproved ? await record.readPreview(attempt) : null;
+  if (text === null) return null;
+  const kept = JSON.parse(text) as Preview;
+  return kept.codeSha256 === hashOf(code) ? kept : null;
+}
+
+async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ran: Ran): Promise<Update> {
+  const { execution, outputs, resultTypes } = ran;
+  const { request, attempt, folder, verdict } = state;
+  const details = { executionMode: verdict.mode, outputs };
+  const error = failureOf(execution, attempt, { folderPath: folder });
+  if (error !== null) {
+    await record.recordAttempt(attemptOf(state, 'execution_failed', { error: error.message, execution }), details);
+    return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, execution, outputs });
+  }
+  const { results, problems, notes } = validateResults(
+    execution.value,
+    request.expectedResults,
+    parseTypes(resultTypes),
+  );
+  if (results === null || problems.length > 0) {
+    const invalid = new ResultsInvalidError(problems.join(' '), { folderPath: folder });
+    await record.recordAttempt(attemptOf(state, 'results_invalid', { error: invalid.message, execution }), details);
+    return afterFailing(parts, state, { during: 'execution', stage: 'results', error: invalid, execution, outputs });
+  }
+  const executionResult = await record.recordSuccess(
+    { ...attemptOf(state, 'succeeded'), execution },
+    { ...details, results },
+  );
+  const analysisWarnings = [...verdict.warnings, ...notes];
+  const result = { executionResult, generatedCode: state.code, generationAttempt: attempt, analysisWarnings };
+  return { next: 'end', outcome: { status: 'succeeded', result } };
+}

@@ -1,0 +1,32 @@
+import type { LangGraphRunnableConfig } from '@langchain/langgraph';
+import type { Storage } from '../../storage/storage.ts';
+import type { Configuration, ExecutionMethod } from '../config/schema.ts';
+import type { CodeExecutor } from '../execution/job.ts';
+import type { CodeGenerator, SandboxFacts } from '../generation/generator.ts';
+import type { ServiceState } from '../graph/state.ts';
+import type { CodeAnalyzer } from '../policy/code-analyzer.ts';
+import type { ExecutionRecord } from '../records/record.ts';
+
+/** What the nodes work with. */
+export interface Parts {
+  readonly configuration: Configuration;
+  readonly storage: Storage;
+  readonly analyzer: (method: ExecutionMethod) => Promise<CodeAnalyzer>;
+  readonly generator: () => Promise<CodeGenerator>;
+  readonly sandbox: (method: ExecutionMethod) => Promise<SandboxFacts>;
+  readonly executor: (method: ExecutionMethod) => CodeExecutor;
+  /** The record of the request, found again by its folder. */
+  readonly record: (state: ServiceState) => Promise<ExecutionRecord>;
+}
+
+/** What a node tells while it works, to whoever streams the graph. */
+export type Progress =
+  | { readonly type: 'status'; readonly stage: Stage; readonly text: string }
+  | { readonly type: 'token'; readonly text: string }
+  | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string };
+
+export type Stage = 'generation' | 'analysis' | 'approval' | 'execution';
+
+export function tell(config: LangGraphRunnableConfig, progress: Progress): void {
+  config.writer?.(progress);
+}

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import { Command, GraphInterrupt, isCommand } from '@langchain/langgraph';
+import type { Json } from '../execution/execution.ts';
+import type { Approval } from '../storage/approval/approval.ts';
+import type { Storage } from '../storage/storage.ts';
+import { readAnswer } from './approval/answer.ts';
+import { claimRun, decideOnce } from './approval/claim.ts';
+import { conduct, stateOf, type Conduct } from './conduct.ts';
+import { withOverrides } from './config/load.ts';
+import type { Configuration } from './config/schema.ts';
+import { PythonExecutorError, ServiceConfigurationError, WorkflowError } from './failures.ts';
+import type { GeneratorRegistry } from './generation/registry.ts';
+import type { ServiceGraph } from './graph/graph.ts';
+import { reviveFailure } from './graph/saved-failure.ts';
+import { beginning, type ServiceState } from './graph/state.ts';
+import type { Progress } from './nodes/parts.ts';
+import type { CodeAnalyzer } from './policy/code-analyzer.ts';
+import type { Records } from './records/records.ts';
+import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
+import type { PythonServiceResult } from './result.ts';
+import { threadOf, type ServiceConfig, type Thread } from './thread.ts';
+
+export interface ServiceParts {
+  readonly configuration: Configuration;
+  readonly storage: Storage;
+  readonly graph: ServiceGraph;
+  readonly records: Records;
+  readonly analyzer: CodeAnalyzer;
+  readonly generators: GeneratorRegistry;
+  readonly owned: AsyncDisposableStack;
+}
+
+/** How far a request got. */
+export type Progressed =
+  | { readonly status: 'completed'; readonly result: PythonServiceResult }
+  | { readonly status: 'awaiting-approval'; readonly approval: Approval };
+
+export interface Standing {
+  readonly request: PythonExecutionRequest;
+  readonly decisions: ServiceState['decisions'];
+  /** What it waits for. */
+  readonly approval: Approval | null;
+  /** How it ended, if it has; throws its failure. */
+  readonly settled?: () => Progressed;
+}
+
+/** Everything that a request tells: its progress, and last how far it got. */
+export type ServiceEvent = Progress | ({ readonly type: 'settled' } & Progressed);
+
+/** Turns a task into code, has it judged and approved, runs it and keeps the record. */
+export class PythonExecutorService implements AsyncDisposable {
+  readonly configuration: Configuration;
+  /** Where analyzers of one's own are registered. */
+  readonly analyzer: CodeAnalyzer;
+  /** Where generators of one's own are registered. */
+  readonly generators: GeneratorRegistry;
+  readonly #parts: ServiceParts;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: ServiceParts) {
+    this.configuration = parts.configuration;
+    this.analyzer = parts.analyzer;
+    this.generators = parts.generators;
+    this.#parts = parts;
+  }
+
+  get approvals(): Storage['approvals'] {
+    return this.#parts.storage.approvals;
+  }
+
+  /**
+   * Gives the result of a request, or of one that waited and is resumed with `new Command({ resume })`. When somebody must
+   * approve first it throws a GraphInterrupt, which a graph around it passes on; `run` says the same without throwing.
+   */
+  async invoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<PythonServiceResult> {
+    const settled = await this.run(input, config);
+    if (settled.status === 'completed') return settled.result;
+    const { id, payload } = settled.approval;
+    throw new GraphInterrupt([{ id, value: withId(payload, id) }]);
+  }
+
+  /** `invoke`, by the name that examples of the reference use. */
+  ainvoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<PythonServiceResult> {
+    return this.invoke(input, config);
+  }
+
+  /** How far a request gets: to its result, or to a question that somebody must answer. Failures are thrown. */
+  async run(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<Progressed> {
+    for await (const event of this.stream(input, config)) {
+      if (event.type === 'settled') return event;
+    }
+    throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
+      stage: 'unknown',
+    });
+  }
+
+  /** The same, and what happens meanwhile. */
+  async *stream(
+    input: PythonExecutionRequestInput | Command,
+    config: ServiceConfig,
+  ): AsyncGenerator<ServiceEvent, void, undefined> {
+    const thread = threadOf(config);
+    if (isCommand(input)) yield* this.#resume(input, thread, config);
+    else if (typeof input === 'object' && input !== null) yield* this.#begin(input, thread, config);
+    else throw new TypeError(`The service takes a PythonExecutionRequest or a Command, not ${typeof input}.`);
+  }
+
+  /** Where the request of a thread stands; null when it has none. */
+  async standing(config: ServiceConfig): Promise<Standing | null> {
+    const { values, isWaiting } = await stateOf(this.#conduct(threadOf(config).id, config));
+    const { request, outcome, approvalId, decisions } = values;
+    if (request === undefined || decisions === undefined) return null;
+    const approval = isWaiting && approvalId ? await this.approvals.get(approvalId) : null;
+    return { request, decisions, approval, ...(outcome && { settled: () => settle(outcome) }) };
+  }
+
+  /** Decides about an approval, wherever it was asked for, and goes on with its request if there is something to do. */
+  async decide(id: string, answer: unknown, { by, signal }: { by: string; signal?: AbortSignal }): Promise<Progressed> {
+    const { threadId } = await this.approvals.get(id);
+    const config = { signal };
+    for await (const event of this.#continue(answer, by, threadId, config)) {
+      if (event.type === 'settled') return event;
+    }
+    throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
+      stage: 'unknown',
+    });
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#parts.owned.disposeAsync());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async *#begin(
+    input: PythonExecutionRequestInput,
+    thread: Thread,
+    config: ServiceConfig,
+  ): AsyncGenerator<ServiceEvent, void, undefined> {
+    const request = parseRequest(input);
+    const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
+    const waiting = (await this.standing(config))?.approval;
+    if (waiting) throw stillWaiting(waiting);
+    const { folderPath: folder } = await this.#parts.records.begin(request);
+    const state = beginning(request, { threadId: thread.id, requestId: randomUUID(), method, folder });
+    yield* this.#drive(state, thread.id, config);
+  }
+
+  async *#resume(
+    { resume }: Command,
+    thread: Thread,
+    config: ServiceConfig,
+  ): AsyncGenerator<ServiceEvent, void, undefined> {
+    if (resume === undefined) {
+      throw new ServiceConfigurationError(
+        'The Command resumes nothing. Give the decision as new Command({ resume: { approved: true } }).',
+      );
+    }
+    const user = thread.configurable['user_id'];
+    yield* this.#continue(resume, typeof user === 'string' ? user : 'unnamed reviewer', thread.id, config);
+  }
+
+  /** Of all who answer, one goes on with the graph; the others are told so. */
+  async *#continue(
+    answer: unknown,
+    by: string,
+    threadId: string,
+    config: ServiceConfig,
+  ): AsyncGenerator<ServiceEvent, void, undefined> {
+    const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
+    if (!isWaiting || !values.approvalId) throw nothingWaits(values);
+    const { decision, by: named } = readAnswer(answer, (await this.approvals.get(values.approvalId)).codeSha256);
+    const approval = await decideOnce(this.approvals, values.approvalId, decision, named ?? by);
+    await using claim = await claimRun(this.approvals, approval);
+    const { nested, direct } = values.decisions ?? { nested: 0, direct: 0 };
+    const decisions = config.isNested === true ? { nested: nested + 1, direct } : { nested, direct: direct + 1 };
+    for await (const event of this.#drive(new Command({ resume: true, update: { decisions } }), threadId, config)) {
+      if (event.type === 'settled') await claim.finish(event.status);
+      yield event;
+    }
+  }
+
+  async *#drive(
+    input: ServiceState | Command,
+    threadId: string,
+    config: ServiceConfig,
+  ): AsyncGenerator<ServiceEvent, void, undefined> {
+    const run = this.#conduct(threadId, config);
+    yield* conduct(input, run);
+    const { values, isWaiting } = await stateOf(run);
+    if (isWaiting && values.approvalId) {
+      yield { type: 'settled', status: 'awaiting-approval', approval: await this.approvals.get(values.approvalId) };
+    } else if (values.outcome) yield { type: 'settled', ...settle(values.outcome) };
+  }
+
+  #conduct(threadId: string, { signal }: ServiceConfig): Conduct {
+    const { graph } = this.#parts;
+    const { graph_recursion_limit: recursionLimit } = this.configuration.execution_control.limits;
+    return { graph, threadId, recursionLimit, signal };
+  }
+}
+
+function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
+  if (outcome.status === 'failed') throw reviveFailure(outcome.failure);
+  return { status: 'completed', result: outcome.result };
+}
+
+function withId(payload: Approval['payload'], id: string): Json {
+  return { ...(payload as Readonly<Record<string, Json>>), approval_id: id };
+}
+
+function stillWaiting({ id }: Approval): PythonExecutorError {
+  return new ServiceConfigurationError(
+    `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
+  );
+}
+
+function nothingWaits({ request, outcome }: Partial<ServiceState>): PythonExecutorError {
+  const what =
+    request === undefined
+      ? 'This thread has no request. Check thread_id, checkpoint_ns and user_id: they must be those of the request'
+      : outcome
+        ? 'The request of this thread has ended, so there is nothing to resume'
+        : 'The request of this thread does not wait for an approval';
+  return new ServiceConfigurationError(`${what}.`);
+}

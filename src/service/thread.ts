@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { ServiceConfigurationError } from './failures.ts';
+
+/** What the service needs of a LangGraph configuration. Further keys are the caller's business. */
+const Configurable = z.looseObject({
+  thread_id: z.string().min(1).max(300),
+  checkpoint_ns: z.string().min(1).max(100),
+  user_id: z.string().min(1).max(200).optional(),
+});
+
+export interface ServiceConfig {
+  readonly configurable?: Readonly<Record<string, unknown>> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The answer comes through the interrupt of a graph around this one, which will go through it again. */
+  readonly isNested?: boolean;
+}
+
+export interface Thread {
+  /** Under which checkpoints and approvals are kept. Two users never share one. */
+  readonly id: string;
+  readonly configurable: Readonly<Record<string, unknown>>;
+}
+
+export function threadOf({ configurable = {} }: ServiceConfig): Thread {
+  const parsed = Configurable.safeParse(configurable);
+  if (!parsed.success) {
+    const keys = parsed.error.issues.map(({ path }) => `configurable.${path.join('.')}`);
+    throw new ServiceConfigurationError(
+      `The service cannot tell which conversation this is: ${keys.join(' and ')} must be text. Call it with { configurable: { ...getFullConfiguration(), thread_id: "…", checkpoint_ns: "python_executor" } }.`,
+    );
+  }
+  const { thread_id, checkpoint_ns, user_id } = parsed.data;
+  const parts = user_id === undefined ? [checkpoint_ns, thread_id] : [checkpoint_ns, user_id, thread_id];
+  return { id: parts.map(encodeURIComponent).join('/'), configurable };
+}
