@@ -27,8 +27,18 @@ function analyze({ facts, configuration }: Subject): DomainAnalysis {
   };
 }
 
-const WRITE = { kind: 'domain-write', rule: 'writes-control-system', severity: 'warning', says: 'writes' } as const;
-const READ = { kind: 'domain-read', rule: 'reads-control-system', severity: 'info', says: 'reads' } as const;
+const WRITE = {
+  kind: 'domain-write',
+  rule: 'writes-control-system',
+  severity: 'warning',
+  says: 'writes to the control system',
+} as const;
+const READ = {
+  kind: 'domain-read',
+  rule: 'reads-control-system',
+  severity: 'info',
+  says: 'reads from the control system',
+} as const;
 
 function matchOf(use: Use, patterns: readonly Pattern[], roots: ReadonlySet<string>): Match | undefined {
   const matches = patterns.map((pattern) => pattern.match(use, roots));
@@ -42,9 +52,8 @@ function findingFor(
 ): Finding[] {
   if (match === undefined) return [];
   const call = `${shownName(name)}${how === 'called' ? '()' : how === 'stored' ? ' =' : ''}`;
-  const verb = match === 'certain' ? says : 'may write';
-  const preposition = says === 'reads' ? 'from' : 'to';
-  const message = `${severity === 'warning' ? 'Warning' : 'Note'}: ${call} ${verb} ${preposition} the control system`;
+  const verb = match === 'certain' ? says : 'may write to the control system';
+  const message = `${severity === 'warning' ? 'Warning' : 'Note'}: ${call} ${verb}`;
   return [{ kind, rule, severity, line, message, name }];
 }
 
