@@ -36,22 +36,27 @@ def report(code: str) -> str:
     gc.disable()  # trees are large and the process is short-lived
     sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
     tree, issues = parse(code)
-    facts = None
-    if tree is not None:
-        try:
-            facts = Facts(tree).as_dict()
-        except (RecursionError, MemoryError):
-            issues = [Issue(line=None, message="the code is too large or too deep to be analyzed")]
+    facts = {} if tree is None else _facts(tree)
+    if not facts and not issues:
+        issues = [Issue(line=None, message="the code is too large or too deep to be analyzed")]
     nothing = {"imports": [], "uses": [], "dynamic": [], "results": "none", "isTruncated": False}
-    return json.dumps({"syntax": issues, "python": sys.version.split()[0], **(facts or nothing)})
+    return json.dumps({"syntax": issues, "python": sys.version.split()[0], **nothing, **facts})
+
+
+def _facts(tree: ast.Module) -> dict[str, object]:
+    """Return what is said of the tree; nothing when that would go beyond all measure."""
+    if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+        return {}
+    try:
+        return Facts(tree).as_dict()
+    except (RecursionError, MemoryError):
+        return {}
 
 
 class Facts:
     """Everything that is said of one tree."""
 
     def __init__(self, tree: ast.Module) -> None:
-        if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
-            raise MemoryError
         self._module = Module(tree)
         self._names = Names(self._module)
         self._imports: dict[str, int] = {}

@@ -3,39 +3,52 @@ import type { Use } from './facts.ts';
 /** How sure it is that a use is what a pattern means. */
 export type Match = 'certain' | 'possible';
 
-/** A name that reads or writes: `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`, `.set_value`. */
-export class Pattern {
-  readonly text: string;
-  readonly #isStore: boolean;
-  readonly #parts: readonly string[];
-  readonly #root: string;
-  readonly #last: string;
-  readonly #isFunction: boolean;
+/** Names that read or write: `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`, `.set_value`. */
+export class PatternSet {
+  /** By their last part, `*` for those that take any: code may use thousands of names. */
+  readonly #patterns = new Map<string, Pattern[]>();
 
-  constructor(text: string) {
-    this.text = text;
-    this.#isStore = text.endsWith('=');
-    const body = text.replace(/=$/u, '');
-    this.#parts = partsOf(body);
-    this.#root = this.#parts[0] ?? '';
-    this.#last = this.#parts.at(-1) ?? '';
-    this.#isFunction = !body.includes('()');
+  constructor(texts: readonly string[]) {
+    for (const pattern of texts.map(parsePattern)) {
+      const last = pattern.parts.at(-1) ?? '';
+      this.#patterns.set(last, [...(this.#patterns.get(last) ?? []), pattern]);
+    }
   }
 
   /** `roots` are the libraries that the code imports; `?` among them when it imports something that is not known. */
-  match({ name, how }: Use, roots: ReadonlySet<string>): Match | undefined {
-    if ((how === 'stored') !== this.#isStore) return undefined;
-    const parts = partsOf(name);
-    if (this.#parts.length === 1 || this.#root === '') {
-      const isMember = parts.length > 1 || this.#root !== '';
-      return parts.at(-1) === this.#last && isMember ? 'certain' : undefined;
-    }
-    if (isSame(this.#parts, parts)) return 'certain';
-    if (parts.at(-1) !== this.#last || this.#isStore) return undefined; // every class may have a `value` to set
-    if (parts.length === 1) return this.#isFunction ? 'certain' : undefined; // a name that the session was given
-    const isOfUnknown = parts[0] === '?' && (roots.has(this.#root) || roots.has('?'));
-    return isOfUnknown || (parts[0] === this.#root && name.includes('()')) ? 'possible' : undefined;
+  match(use: Use, roots: ReadonlySet<string>): Match | undefined {
+    const parts = partsOf(use.name);
+    const candidates = [...(this.#patterns.get(parts.at(-1) ?? '') ?? []), ...(this.#patterns.get('*') ?? [])];
+    const matches = candidates
+      .filter(({ isStore }) => isStore === (use.how === 'stored'))
+      .map((pattern) => matchOne(pattern, { name: use.name, parts, roots }));
+    return matches.includes('certain') ? 'certain' : matches.find((match) => match !== undefined);
   }
+}
+
+interface Pattern {
+  readonly parts: readonly string[];
+  readonly isStore: boolean;
+  readonly isFunction: boolean;
+}
+
+function parsePattern(text: string): Pattern {
+  const body = text.replace(/=$/u, '');
+  return { parts: partsOf(body), isStore: text.endsWith('='), isFunction: !body.includes('()') };
+}
+
+/** The last parts are the same, or the pattern takes any. */
+function matchOne(
+  { parts: wanted, isStore, isFunction }: Pattern,
+  { name, parts, roots }: { name: string; parts: readonly string[]; roots: ReadonlySet<string> },
+): Match | undefined {
+  const root = wanted[0] ?? '';
+  if (root === '') return parts.length > 1 ? 'certain' : undefined; // a method of whatever object
+  if (wanted.length === 1 || isSame(wanted, parts)) return 'certain';
+  if (isStore || wanted.at(-1) === '*') return undefined; // every class may have a `value` to set
+  if (parts.length === 1) return isFunction ? 'certain' : undefined; // a name that the session was given
+  const isOfUnknown = parts[0] === '?' && (roots.has(root) || roots.has('?'));
+  return isOfUnknown || (parts[0] === root && name.includes('()')) ? 'possible' : undefined;
 }
 
 /** A method is the same whether it is taken from an instance or from its class. */
@@ -43,6 +56,6 @@ function partsOf(name: string): string[] {
   return name.replaceAll('()', '').split('.');
 }
 
-function isSame(pattern: readonly string[], parts: readonly string[]): boolean {
-  return pattern.length === parts.length && pattern.every((part, index) => part === '*' || part === parts[index]);
+function isSame(wanted: readonly string[], parts: readonly string[]): boolean {
+  return wanted.length === parts.length && wanted.every((part, index) => part === '*' || part === parts[index]);
 }

@@ -140,6 +140,10 @@ export const NAME_RULES: readonly NameRule[] = [
   },
 ];
 
+/** Members of these names on an object that is not known, in code that imports one of these modules: what else would it be? */
+export const PROCESS_STARTERS: ReadonlySet<string> = new Set(words(`${OS_STARTS} Popen check_call check_output`));
+export const PROCESS_MODULES: ReadonlySet<string> = new Set(words('os posix subprocess'));
+
 /** Calls that open a file, which writes or not by its mode. */
 export const OPENERS: ReadonlySet<string> = new Set([
   ...words('builtins.open io.open io.FileIO codecs.open gzip.open bz2.open lzma.open os.fdopen'),

@@ -1,13 +1,20 @@
 import type { Facts, Use } from './facts.ts';
 import { shownName, type Finding } from './finding.ts';
-import { NAME_RULES, OPENERS, PROHIBITED_IMPORTS, type NameRule } from './security-rules.ts';
+import {
+  NAME_RULES,
+  OPENERS,
+  PROCESS_MODULES,
+  PROCESS_STARTERS,
+  PROHIBITED_IMPORTS,
+  type NameRule,
+} from './security-rules.ts';
 
 /** What is noteworthy about code whatever it is for: syntax, imports, dangerous calls, files, network, results. */
 export function securityFindings(facts: Facts): Finding[] {
   if (facts.syntax.length > 0) return facts.syntax.map(syntaxFinding);
   return [
     ...facts.imports.flatMap(importFinding),
-    ...facts.uses.flatMap((use) => [...nameFindings(use), ...openFindings(use)]),
+    ...facts.uses.flatMap((use) => [...nameFindings(use), ...openFindings(use), ...starterFindings(use, facts)]),
     ...facts.dynamic.map(dynamicFinding),
     ...resultFindings(facts),
     ...(facts.isTruncated ? [TRUNCATED] : []),
@@ -80,6 +87,13 @@ function openFindings({ name, how, line, mode }: Use): Finding[] {
   const says = mode.includes('?') ? 'may write a file: its mode is not known' : `writes a file (mode '${mode}')`;
   const message = `Warning: ${shownName(name)}() ${says}`;
   return [{ kind: 'file-write', rule: 'opens-to-write', severity: 'warning', line, message, name }];
+}
+
+function starterFindings({ name, how, line }: Use, { imports }: Facts): Finding[] {
+  if (how !== 'called' || !name.startsWith('?.') || !PROCESS_STARTERS.has(name.slice(2))) return [];
+  if (!imports.some((imported) => PROCESS_MODULES.has(imported.name.split('.')[0] ?? ''))) return [];
+  const message = `Security risk: ${shownName(name)}() may start a process`;
+  return [{ kind: 'process', rule: 'may-start-process', severity: 'warning', line, message, name }];
 }
 
 function dynamicFinding({ name, line }: Facts['dynamic'][number]): Finding {

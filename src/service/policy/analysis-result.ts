@@ -3,7 +3,7 @@ import { gravest, type Finding, type Severity } from '../analysis/finding.ts';
 import type { ExecutionMode, ModeConfiguration } from '../config/schema.ts';
 import type { PolicySubject } from './analyzers.ts';
 import { decisionOf, type Decision, type ExecutionPolicyDecision } from './decision.ts';
-import type { RiskLevel } from './risk.ts';
+import type { RiskLevel } from '../analysis/risk.ts';
 
 /** Everything that is known of code before it runs, and what is to become of it. */
 export interface AnalysisResult {

@@ -1,7 +1,7 @@
 import { controlPatterns } from '../analysis/control-systems.ts';
 import { shownName, type Finding } from '../analysis/finding.ts';
 import type { Facts, Use } from '../analysis/facts.ts';
-import { Pattern, type Match } from '../analysis/patterns.ts';
+import { PatternSet, type Match } from '../analysis/patterns.ts';
 import type { DomainAnalysis, DomainAnalyzer, Subject } from './analyzers.ts';
 
 /** Finds what reads from and writes to control systems, by the configured names. */
@@ -9,31 +9,42 @@ export const CONTROL_DOMAIN: DomainAnalyzer = { name: 'control-system', analyze 
 
 function analyze({ facts, configuration }: Subject): DomainAnalysis {
   const { write, read } = controlPatterns(configuration.control_system.patterns);
-  const writePatterns = write.map((text) => new Pattern(text));
-  const readPatterns = read.map((text) => new Pattern(text));
+  const writePatterns = new PatternSet(write);
+  const readPatterns = new PatternSet(read);
   const roots = rootsOf(facts);
-  const writes = facts.uses.flatMap((use) => findingFor(use, matchOf(use, writePatterns, roots), WRITE));
+  const writes = facts.uses.flatMap((use) => findingFor(use, writePatterns.match(use, roots), WRITE));
   const reads = facts.uses
-    .filter((use) => matchOf(use, readPatterns, roots) === 'certain') // `get` is a method of everything
+    .filter((use) => readPatterns.match(use, roots) === 'certain') // `get` is a method of everything
     .flatMap((use) => findingFor(use, 'certain', READ));
   return {
     detectedOperations: [...(writes.length > 0 ? ['epics_writes'] : []), ...(reads.length > 0 ? ['epics_reads'] : [])],
     riskCategories: writes.length > 0 ? ['accelerator_control'] : [],
     findings: [...writes, ...reads],
     domainData: {
-      writes: writes.map(({ name }) => name),
-      reads: reads.map(({ name }) => name),
+      writes: namesIn(writes),
+      reads: namesIn(reads),
     },
   };
 }
 
-const WRITE = { kind: 'domain-write', rule: 'writes-control-system', severity: 'warning', says: 'writes' } as const;
-const READ = { kind: 'domain-read', rule: 'reads-control-system', severity: 'info', says: 'reads' } as const;
+const SHOWN_NAMES = 50;
 
-function matchOf(use: Use, patterns: readonly Pattern[], roots: ReadonlySet<string>): Match | undefined {
-  const matches = patterns.map((pattern) => pattern.match(use, roots));
-  return matches.includes('certain') ? 'certain' : matches.find((match) => match !== undefined);
+function namesIn(findings: readonly Finding[]): (string | null)[] {
+  return [...new Set(findings.map(({ name }) => name))].slice(0, SHOWN_NAMES);
 }
+
+const WRITE = {
+  kind: 'domain-write',
+  rule: 'writes-control-system',
+  severity: 'warning',
+  says: 'writes to the control system',
+} as const;
+const READ = {
+  kind: 'domain-read',
+  rule: 'reads-control-system',
+  severity: 'info',
+  says: 'reads from the control system',
+} as const;
 
 function findingFor(
   { name, line, how }: Use,
@@ -42,9 +53,8 @@ function findingFor(
 ): Finding[] {
   if (match === undefined) return [];
   const call = `${shownName(name)}${how === 'called' ? '()' : how === 'stored' ? ' =' : ''}`;
-  const verb = match === 'certain' ? says : 'may write';
-  const preposition = says === 'reads' ? 'from' : 'to';
-  const message = `${severity === 'warning' ? 'Warning' : 'Note'}: ${call} ${verb} ${preposition} the control system`;
+  const verb = match === 'certain' ? says : 'may write to the control system';
+  const message = `${severity === 'warning' ? 'Warning' : 'Note'}: ${call} ${verb}`;
   return [{ kind, rule, severity, line, message, name }];
 }
 

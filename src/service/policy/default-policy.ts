@@ -1,6 +1,6 @@
 import { effectiveApproval, evaluateApproval } from './evaluator.ts';
 import { refusal, writeBlock, writesRefused, type ExecutionPolicyDecision } from './decision.ts';
-import { highRisks } from './risk.ts';
+import { highRisks } from '../analysis/risk.ts';
 import type { PolicyAnalyzer, PolicySubject } from './analyzers.ts';
 
 const SHOWN_RISKS = 3;

@@ -27,7 +27,8 @@ export async function readOnlyGuard(
   // JSON strings are Python strings too.
   const source = JSON.stringify(await readGuard());
   const data = JSON.stringify(JSON.stringify(settings));
-  return `(lambda space: (exec(compile(${source}, "<read-only guard>", "exec"), space), space["install"](__import__("json").loads(${data}))))({"__name__": "readonly_guard"})`;
+  const install = `(exec(compile(${source}, "<read-only guard>", "exec"), space), space["install"](__import__("json").loads(${data})))`;
+  return `if (lambda space: ${install})({"__name__": "readonly_guard"}): pass`; // a statement, so that no kernel shows its value
 }
 
 function wayOut(configuration: Configuration): string {

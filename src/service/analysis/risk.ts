@@ -1,4 +1,4 @@
-import type { Finding, FindingKind } from '../analysis/finding.ts';
+import type { Finding, FindingKind } from './finding.ts';
 
 export type RiskLevel = 'low' | 'medium' | 'high';
 
