@@ -7,7 +7,7 @@ import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
 import { conduct, stateOf, type Conduct } from './conduct.ts';
 import { withOverrides } from './config/load.ts';
-import type { Configuration } from './config/schema.ts';
+import type { Configuration, ExecutionMethod } from './config/schema.ts';
 import { PythonExecutorError, ServiceConfigurationError, WorkflowError } from './failures.ts';
 import type { GeneratorRegistry } from './generation/registry.ts';
 import type { ServiceGraph } from './graph/graph.ts';
@@ -24,7 +24,7 @@ export interface ServiceParts {
   readonly configuration: Configuration;
   readonly storage: Storage;
   readonly graph: ServiceGraph;
-  readonly records: Records;
+  readonly records: (method: ExecutionMethod) => Records;
   readonly analyzer: CodeAnalyzer;
   readonly generators: GeneratorRegistry;
   readonly owned: AsyncDisposableStack;
@@ -143,7 +143,7 @@ export class PythonExecutorService implements AsyncDisposable {
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
     const waiting = (await this.standing(config))?.approval;
     if (waiting) throw stillWaiting(waiting);
-    const { folderPath: folder } = await this.#parts.records.begin(request);
+    const { folderPath: folder } = await this.#parts.records(method).begin(request);
     const state = beginning(request, { threadId: thread.id, requestId: randomUUID(), method, folder });
     yield* this.#drive(state, thread.id, config);
   }

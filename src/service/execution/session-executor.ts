@@ -14,6 +14,8 @@ export interface SessionExecutorOptions {
   readonly open: () => Promise<Interpreter>;
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
   readonly memoryMb: number;
+  /** Whether the walls are ours: then a read-only run has a workspace that it cannot change. */
+  readonly isWalled: boolean;
   /** Refuses writes in read-only runs with words that help; the walls refuse them anyhow. */
   readonly guard: (job: Job) => Promise<string>;
 }
@@ -66,12 +68,12 @@ export class SessionExecutor implements CodeExecutor {
         ...(isReadOnly ? [await this.#options.guard(job)] : []),
         ...(job.isPreview ? [await listener()] : []),
       ].join('\n'),
-      limits: { timeoutMs: job.timeoutMs, memoryMb: this.#options.memoryMb },
+      limits: { timeoutMs: job.timeoutMs, ...(this.#options.isWalled && { memoryMb: this.#options.memoryMb }) },
       mounts: job.isPreview
         ? []
         : this.#options.mounts.map((mount) => ({ ...mount, writable: mount.writable && !isReadOnly })),
-      network: job.settings.network && !job.isPreview,
-      readOnly: isReadOnly,
+      network: this.#options.isWalled && job.settings.network && !job.isPreview,
+      readOnly: isReadOnly && this.#options.isWalled,
       environment: job.settings.environment,
       echo: 'none',
     });

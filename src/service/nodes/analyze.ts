@@ -14,9 +14,8 @@ import { preview } from './preview.ts';
 export async function analyze(parts: Parts, state: ServiceState, config: LangGraphRunnableConfig): Promise<Update> {
   tell(config, { type: 'status', stage: 'analysis', text: 'Analyzing Python code...' });
   try {
-    const analyzer = await parts.analyzer(state.method);
     const configuration = withOverrides(parts.configuration, { execution_method: state.method });
-    const result = await analyzer.analyze(state.code, configuration, config.signal && { signal: config.signal });
+    const result = await parts.analyzer.analyze(state.code, configuration, config.signal && { signal: config.signal });
     const judged = { ...state, verdict: verdictOf(result) };
     const update = await judge(parts, judged, result, config);
     return { verdict: judged.verdict, ...update };

@@ -36,7 +36,7 @@ export async function execute(parts: Parts, state: ServiceState, config: LangGra
 }
 
 async function run(parts: Parts, state: Judged, config: LangGraphRunnableConfig): Promise<Ran> {
-  const ran = await parts.executor(state.method).run(jobOf(parts, state, config));
+  const ran = await parts.executor(state.method, state.verdict.mode).run(jobOf(parts, state, config));
   await parts.storage.audit.append({
     actor: state.request.sessionContext?.userId ?? 'python_executor',
     action: 'executed',

@@ -1,6 +1,6 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
 import type { Storage } from '../../storage/storage.ts';
-import type { Configuration, ExecutionMethod } from '../config/schema.ts';
+import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import type { CodeExecutor } from '../execution/job.ts';
 import type { CodeGenerator, SandboxFacts } from '../generation/generator.ts';
 import type { ServiceState } from '../graph/state.ts';
@@ -11,10 +11,10 @@ import type { ExecutionRecord } from '../records/record.ts';
 export interface Parts {
   readonly configuration: Configuration;
   readonly storage: Storage;
-  readonly analyzer: (method: ExecutionMethod) => Promise<CodeAnalyzer>;
+  readonly analyzer: CodeAnalyzer;
   readonly generator: () => Promise<CodeGenerator>;
   readonly sandbox: (method: ExecutionMethod) => Promise<SandboxFacts>;
-  readonly executor: (method: ExecutionMethod) => CodeExecutor;
+  readonly executor: (method: ExecutionMethod, mode: ExecutionMode) => CodeExecutor;
   /** The record of the request, found again by its folder. */
   readonly record: (state: ServiceState) => Promise<ExecutionRecord>;
 }

@@ -23,7 +23,7 @@ export async function preview(
   if (!isOn || state.method !== 'local') return null;
   tell(config, { type: 'status', stage: 'approval', text: 'Trying the code behind walls...' });
   const { execution, outputs, resultTypes, attempts } = await parts
-    .executor(state.method)
+    .executor(state.method, state.verdict.mode)
     .run({ ...jobOf(parts, state, config), isPreview: true });
   const effects = effectsOf(execution, attempts, forModel(execution, { maxChars: 3000 }));
   if (effects.isComplete) {

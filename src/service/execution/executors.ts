@@ -1,0 +1,97 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
+import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
+import { ContainerConfigurationError } from '../failures.ts';
+import type { SandboxFacts } from '../generation/generator.ts';
+import { readOnlyGuard } from '../policy/guard.ts';
+import type { CodeExecutor, Job } from './job.ts';
+import { SessionExecutor } from './session-executor.ts';
+
+interface ExecutorsOptions {
+  readonly dataDir: string;
+  /** Somebody else's interpreter, to be used in place of one of our own. */
+  readonly shared: Interpreter | undefined;
+}
+
+/** Where code runs, started when it is first needed: sessions of this machine, and on a Jupyter server a kernel for each mode. */
+export class Executors implements AsyncDisposable {
+  readonly #configuration: Configuration;
+  readonly #options: ExecutorsOptions;
+  readonly #local: SessionExecutor;
+  readonly #container: Readonly<Record<ExecutionMode, SessionExecutor>>;
+
+  constructor(configuration: Configuration, options: ExecutorsOptions) {
+    this.#configuration = configuration;
+    this.#options = options;
+    this.#local = this.#make(() => this.#openLocal(), 'local');
+    this.#container = {
+      read_only: this.#make(() => this.#openContainer('read_only'), 'container'),
+      write_access: this.#make(() => this.#openContainer('write_access'), 'container'),
+    };
+  }
+
+  executor(method: ExecutionMethod, mode: ExecutionMode): CodeExecutor {
+    return method === 'local' ? this.#local : this.#container[mode];
+  }
+
+  /** Sessions of this machine: they also analyze code that runs elsewhere. */
+  local(): Promise<Interpreter> {
+    return this.#local.interpreter();
+  }
+
+  /** What a generator may count on. */
+  async sandbox(method: ExecutionMethod): Promise<SandboxFacts> {
+    const { execution, python_executor: limits } = this.#configuration.framework;
+    const timeoutSeconds = limits.execution_timeout_seconds;
+    if (method === 'container') return { timeoutSeconds };
+    const { environment } = await this.local();
+    const libraries = Object.keys(environment.libraries);
+    const hasNetwork = Object.values(execution.modes).every(({ network }) => network);
+    return { timeoutSeconds, pythonVersion: environment.version, libraries, hasNetwork };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const own = this.#options.shared === undefined ? [this.#local] : [];
+    await Promise.all([...own, ...Object.values(this.#container)].map((executor) => executor[Symbol.asyncDispose]()));
+  }
+
+  #make(open: () => Promise<Interpreter>, method: ExecutionMethod): SessionExecutor {
+    const { mounts, memory_mb: memoryMb } = this.#configuration.framework.execution.local;
+    const guard = ({ approvedKinds }: Job): Promise<string> =>
+      readOnlyGuard(this.#configuration, { approved: approvedKinds });
+    return new SessionExecutor({
+      open,
+      mounts: method === 'local' ? mounts : [],
+      memoryMb,
+      guard,
+      isWalled: method === 'local',
+    });
+  }
+
+  async #openLocal(): Promise<Interpreter> {
+    const { shared, dataDir } = this.#options;
+    if (shared !== undefined) return shared;
+    const { python_env_path: place } = this.#configuration.framework.execution.local;
+    return createInterpreter({ dataDir, ...(place !== undefined && { python: interpreterIn(place) }) });
+  }
+
+  async #openContainer(mode: ExecutionMode): Promise<Interpreter> {
+    const { container, modes } = this.#configuration.framework.execution;
+    const { jupyter_host: host, jupyter_port: port, jupyter_token: token } = container;
+    if (token === undefined) throw noToken();
+    const jupyter = { url: `http://${host}:${port}`, token, kernelName: modes[mode].kernel_name };
+    return createInterpreter({ dataDir: this.#options.dataDir, jupyter });
+  }
+}
+
+/** An environment is named by its directory, or by its interpreter. */
+function interpreterIn(place: string): string {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true ? path.join(place, 'bin', 'python') : place;
+}
+
+function noToken(): ContainerConfigurationError {
+  return new ContainerConfigurationError(
+    'framework.execution.container.jupyter_token is not set. A server without a token would run anybody\u2019s code: start it with one and write jupyter_token: "${JUPYTER_TOKEN}".',
+  );
+}

@@ -1,0 +1,109 @@
+import path from 'node:path';
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { defaultDataDir } from '../config.ts';
+import type { Interpreter } from '../session/interpreter.ts';
+import { defaultStoragePath, openStorage, type Storage } from '../storage/storage.ts';
+import { Examiner } from './analysis/examine.ts';
+import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
+import type { Configuration, ExecutionMethod } from './config/schema.ts';
+import { Executors } from './execution/executors.ts';
+import { ServiceConfigurationError } from './failures.ts';
+import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
+import { buildGraph } from './graph/graph.ts';
+import { analyze } from './nodes/analyze.ts';
+import { approve } from './nodes/approve.ts';
+import { execute } from './nodes/execute.ts';
+import { generate } from './nodes/generate.ts';
+import type { Parts } from './nodes/parts.ts';
+import { CodeAnalyzer } from './policy/code-analyzer.ts';
+import { Records } from './records/records.ts';
+import { PythonExecutorService } from './service.ts';
+
+export interface PythonExecutorOptions {
+  readonly config: Configuration | ConfigurationSource;
+  readonly dataDir?: string;
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Where paths of the configuration begin; the current directory unless told. */
+  readonly baseDir?: string;
+  /** The model that writes code; asked for when code is to be generated. */
+  readonly model?: BaseChatModel | ((configuration: Configuration) => Promise<BaseChatModel>);
+  /** Further generators by name. */
+  readonly generators?: Readonly<Record<string, GeneratorFactory>>;
+  /** One that is shared with others; it is theirs to close. */
+  readonly interpreter?: Interpreter;
+  /** One that is shared with others; it is theirs to close. */
+  readonly storage?: Storage;
+}
+
+/** Starts the execution service. */
+export async function startPythonExecutor(options: PythonExecutorOptions): Promise<PythonExecutorService> {
+  await using stack = new AsyncDisposableStack();
+  const configuration = 'framework' in options.config ? options.config : await loadConfiguration(options.config);
+  const dataDir = options.dataDir ?? defaultDataDir(options.environment ?? process.env);
+  const { storage_url: url } = configuration.langgraph;
+  const storage = options.storage ?? stack.use(await openStorage(url ?? defaultStoragePath(dataDir)));
+  const executors = stack.use(new Executors(configuration, { dataDir, shared: options.interpreter }));
+  const analyzer = new CodeAnalyzer(
+    new Examiner({ runOnce: async (...run) => (await executors.local()).runOnce(...run) }),
+  );
+  const records = makeRecords(configuration, options.baseDir ?? process.cwd(), executors);
+  const generators = makeGenerators(configuration, options);
+  const parts: Parts = {
+    configuration,
+    storage,
+    analyzer,
+    generator: () => {
+      const { code_generator: name, generators: settings } = configuration.framework.execution;
+      return generators.makeGenerator(name, settings[name]);
+    },
+    sandbox: (method) => executors.sandbox(method),
+    executor: (method, mode) => executors.executor(method, mode),
+    record: (state) => records(state.method).open(state.folder, state.request),
+  };
+  const graph = buildGraph(
+    {
+      generate: (state, config) => generate(parts, state, config),
+      analyze: (state, config) => analyze(parts, state, config),
+      approve: (state, config) => approve(parts, state, config),
+      execute: (state, config) => execute(parts, state, config),
+    },
+    storage.checkpointer,
+  );
+  const owned = stack.move();
+  return new PythonExecutorService({ configuration, storage, graph, records, analyzer, generators, owned });
+}
+
+function makeGenerators(
+  configuration: Configuration,
+  { model, generators = {} }: PythonExecutorOptions,
+): GeneratorRegistry {
+  const registry = new GeneratorRegistry({
+    resolveModel: async () => {
+      if (model === undefined) throw noModel();
+      return typeof model === 'function' ? model(configuration) : model;
+    },
+  });
+  for (const [name, factory] of Object.entries(generators)) registry.registerGenerator(name, factory);
+  return registry;
+}
+
+function noModel(): ServiceConfigurationError {
+  return new ServiceConfigurationError(
+    'There is no model that could write code. Give startPythonExecutor a `model`, send the code along as approved_code, or set framework.execution.code_generator to a generator of your own.',
+  );
+}
+
+type RecordsOf = (method: ExecutionMethod) => Records;
+
+function makeRecords(configuration: Configuration, baseDir: string, executors: Executors): RecordsOf {
+  const { agent_data_dir: directory, executed_python_scripts_dir: scriptsDir } = configuration.file_paths;
+  const { jupyter_host: host, jupyter_port: port } = configuration.framework.execution.container;
+  return (method) =>
+    new Records({
+      agentDataDir: path.resolve(baseDir, directory),
+      scriptsDir,
+      links: method === 'local' ? { kind: 'file' } : { kind: 'jupyter', host, port },
+      pythonVersion: '3',
+      openArtifact: async (id) => (await executors.local()).artifacts.open(id),
+    });
+}
