@@ -1,4 +1,5 @@
 /** Cells around a run whose data lies next to the notebook: what it was given, what it gave, and its figures. */
+import type { Json } from '../execution/execution.ts';
 import { codeCell, markdownCell, type CodeCell, type MarkdownCell } from './nbformat.ts';
 import { inlineText } from './text.ts';
 
@@ -11,8 +12,24 @@ export interface ContextCellOptions {
 
 /** Gives the cells that follow `context.TYPE.key.field`. */
 export function contextCell(id: string, { loader, path }: ContextCellOptions): CodeCell {
-  const code = `${loader.trimEnd()}\n\n\ncontext = load_context(${pythonText(path)})`;
+  const code = `${loaderModule(loader)}\n\ncontext = load_context(${pythonText(path)})`;
   return codeCell(id, code, { metadata: { jupyter: { source_hidden: true } } });
+}
+
+/** Gives `context` to the code that follows, with data that needs no file: for a session. */
+export function contextCode(loader: string, data: Readonly<Record<string, Json>>): string {
+  const text = pythonText(JSON.stringify(data).toWellFormed());
+  return `${loaderModule(loader)}\nimport json\n\ncontext = Context(json.loads(${text}))`;
+}
+
+/** A module of its own: programs like to call their variables `list`, `json` or `_shown`, and would break the loader. */
+function loaderModule(loader: string): string {
+  const source = loader.includes("'''") || loader.includes('\\') ? pythonText(loader) : `r'''${loader}'''`;
+  return `import sys, types
+
+sys.modules["vivarium_context"] = types.ModuleType("vivarium_context")
+exec(${source}, vars(sys.modules["vivarium_context"]))
+from vivarium_context import Context, load_context`;
 }
 
 /** Loads and shows the results, a JSON file as seen from the notebook. */

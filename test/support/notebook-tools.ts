@@ -55,6 +55,14 @@ export class NotebookTools {
     });
   }
 
+  /** `execute` for a notebook that lies among its files, whose directory also gets what Jupyter writes. */
+  async executeFile(file: string): Promise<Notebook> {
+    const directory = path.dirname(file);
+    const options = ['--to', 'notebook', '--execute', '--output', 'executed.ipynb', path.basename(file)];
+    await this.#run(directory, '-m', 'nbconvert', ...options);
+    return JSON.parse(await readFile(path.join(directory, 'executed.ipynb'), 'utf8')) as Notebook;
+  }
+
   async #with<T>(notebook: Notebook, use: (directory: string) => Promise<T>): Promise<T> {
     const directory = await mkdtemp(path.join(tmpdir(), 'notebook-'));
     try {

@@ -1,4 +1,5 @@
 /** Text of others on its way into a prompt: cut to size, and fenced so that nothing in it can end the fence. */
+import { fenced } from '../../notebook/text.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
 
 export interface QuoteOptions {
@@ -8,10 +9,7 @@ export interface QuoteOptions {
 
 /** A block whose fence is longer than any within. */
 export function quote(text: string, { maxChars, language = 'text' }: QuoteOptions): string {
-  const shown = escapeAnsi(shorten(text.trimEnd(), maxChars));
-  const longest = Math.max(2, ...Array.from(shown.matchAll(/`+/g), ([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}${language}\n${shown}\n${fence}`;
+  return fenced(escapeAnsi(shorten(text.trimEnd(), maxChars)), language);
 }
 
 /** Keeps head and tail: a traceback ends with what matters. */

@@ -30,7 +30,7 @@ export function validateResults(
   if (value === undefined) return invalid(`The code ended without a variable \`results\`. ${STORE}.`);
   if (value === null) return invalid(`\`results\` is None. ${STORE}.`);
   const isDict = types === undefined || types.results.mro.includes('builtins.dict');
-  const record = isDict ? toRecord(value) : { problem: `it is a ${types.results.type}` };
+  const record = isDict ? toRecord(value) : { problem: `it is ${withArticle(types.results.type)}` };
   if ('problem' in record) return invalid(`\`results\` is not a dictionary by name: ${record.problem}. ${STORE}.`);
   const problems: string[] = [];
   const notes = cutParts(record.members).map(
@@ -59,9 +59,13 @@ function check(
   if (expected === undefined) return { note: `${where} is there; "${typeText}" is no type that can be checked.` };
   const actual = types && Object.hasOwn(types.names, name) ? types.names[name] : undefined;
   if (actual === undefined) {
-    return couldBe(expected, value) ? {} : { problem: `${where} is a ${describeJson(value)}, expected ${typeText}.` };
+    return couldBe(expected, value)
+      ? {}
+      : { problem: `${where} is ${withArticle(describeJson(value))}, expected ${typeText}.` };
   }
-  return matches(expected, actual) ? {} : { problem: `${where} is a ${describeActual(actual)}, expected ${typeText}.` };
+  return matches(expected, actual)
+    ? {}
+    : { problem: `${where} is ${withArticle(describeActual(actual))}, expected ${typeText}.` };
 }
 
 function invalid(problem: string): ResultsVerdict {
@@ -74,6 +78,11 @@ function bounded(problems: readonly string[]): readonly string[] {
     ...problems.slice(0, MAX_PROBLEMS),
     `There are ${problems.length - MAX_PROBLEMS} more problems of this kind.`,
   ];
+}
+
+function withArticle(type: string): string {
+  if (type === 'None') return type;
+  return `${/^[aeiou]/i.test(type) ? 'an' : 'a'} ${type}`;
 }
 
 function describeJson(value: Json): string {

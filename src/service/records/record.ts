@@ -1,0 +1,213 @@
+import type { Execution, Json } from '../../execution/execution.ts';
+import type { TranscriptItem } from '../../execution/transcript.ts';
+import { readPythonFile } from '../python-files.ts';
+import type { PythonExecutionRequest } from '../request.ts';
+import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
+import { saveFigures, type OpenArtifact, type SavedFigures } from './figures.ts';
+import type { RecordFolder } from './folder.ts';
+import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
+import { executionMetadata, type FailureReport } from './metadata.ts';
+import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES } from './names.ts';
+import { notebookLink, type LinkTarget } from './notebook-link.ts';
+import { attemptNotebook, finalNotebook, type NotebookParts } from './notebooks.ts';
+
+export type NotebookType =
+  | 'code_generation_attempt'
+  | 'pre_execution'
+  | 'execution_attempt'
+  | 'final_success'
+  | 'final_failure';
+
+/** A notebook that was written. */
+export interface NotebookAttempt {
+  readonly notebookType: NotebookType;
+  readonly attemptNumber: number;
+  readonly stage: AttemptStage | 'failed';
+  readonly notebookPath: string;
+  readonly notebookLink: string;
+  readonly errorContext: string | null;
+  readonly createdAt: string;
+}
+
+/** What is known of an attempt besides its code and its run. */
+export interface AttemptDetails {
+  readonly executionMode?: string;
+  readonly startedAt?: Date;
+  /** What the run printed and showed in its order; by itself text comes first. */
+  readonly outputs?: readonly TranscriptItem[];
+  readonly review?: ReviewContext;
+}
+
+export interface SuccessDetails extends AttemptDetails {
+  readonly results: Readonly<Record<string, Json>>;
+}
+
+export interface FailureDetails extends AttemptDetails {
+  readonly failure: FailureReport;
+  /** The last one, if any code was generated. */
+  readonly attempt?: Attempt;
+}
+
+export interface RecordParts {
+  readonly folder: RecordFolder;
+  readonly request: PythonExecutionRequest;
+  readonly pythonVersion: string;
+  readonly links: LinkTarget;
+  /** What the directory of all records is called where notebooks are opened. */
+  readonly rootName: string;
+  readonly openArtifact?: OpenArtifact | undefined;
+}
+
+const TYPES: Readonly<Record<AttemptStage, NotebookType>> = {
+  syntax_error: 'code_generation_attempt',
+  static_analysis_failed: 'code_generation_attempt',
+  awaiting_approval: 'pre_execution',
+  execution_failed: 'execution_attempt',
+  results_invalid: 'execution_attempt',
+  succeeded: 'execution_attempt',
+};
+
+/** Keeps what becomes of one request, all of it in one folder. Writing the same thing again changes nothing else. */
+export class ExecutionRecord {
+  readonly #parts: RecordParts;
+
+  constructor(parts: RecordParts) {
+    this.#parts = parts;
+  }
+
+  get folderPath(): string {
+    return this.#parts.folder.path;
+  }
+
+  /** 0 when there is none; a request that goes on in the folder of another counts on from here. */
+  get latestAttemptNumber(): number {
+    return this.#parts.folder.list(ATTEMPTS).reduce((latest, name) => Math.max(latest, attemptNumberOf(name) ?? 0), 0);
+  }
+
+  /** Writes the notebook of an attempt. There is one for each number and stage, however often it is recorded. */
+  async recordAttempt(attempt: Attempt, details: AttemptDetails = {}): Promise<NotebookAttempt> {
+    const { number, stage } = attempt;
+    const header = attemptHeader(attempt, this.#headerFacts(details));
+    const text = attemptNotebook(await this.#notebookParts(header, attempt, details));
+    const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, ATTEMPTS);
+    const name = path.slice(this.folderPath.length + 1);
+    return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name });
+  }
+
+  /** Writes figures, results, metadata, the attempt's notebook and, last of all, the final notebook. */
+  async recordSuccess(
+    attempt: Attempt & { readonly execution: Execution },
+    details: SuccessDetails,
+  ): Promise<PythonExecutionSuccess> {
+    const { folder, openArtifact } = this.#parts;
+    const { execution } = attempt;
+    const figures = await saveFigures(folder, execution, openArtifact);
+    await folder.writeJson(FILES.results, details.results);
+    await this.#writeMetadata(attempt, details, figures);
+    await this.recordAttempt(attempt, details);
+    const header = successHeader(attempt, this.#headerFacts(details));
+    const parts = await this.#notebookParts(header, attempt, details);
+    await folder.write(FILES.notebook, finalNotebook({ ...parts, results: details.results, figures: figures.names }));
+    const { notebookPath, notebookLink: link } = this.#written({
+      type: 'final_success',
+      ...attempt,
+      name: FILES.notebook,
+    });
+    return {
+      results: details.results,
+      stdout: execution.logs.stdout,
+      stderr: execution.logs.stderr,
+      executionTime: execution.durationMs / 1000,
+      folderPath: folder.path,
+      notebookPath,
+      notebookLink: link,
+      figurePaths: figures.paths,
+    };
+  }
+
+  /** Writes figures, metadata and, last of all, the final notebook. Results of an earlier request in the folder go. */
+  async recordFailure(details: FailureDetails): Promise<NotebookAttempt> {
+    const { folder, openArtifact } = this.#parts;
+    const { attempt, failure } = details;
+    const figures = await saveFigures(folder, attempt?.execution, openArtifact);
+    folder.remove(FILES.results);
+    await this.#writeMetadata(attempt, details, figures);
+    const number = attempt?.number ?? 0;
+    const header = failureHeader(failure, number, this.#headerFacts(details));
+    const parts = await this.#notebookParts(header, attempt, details);
+    await folder.write(FILES.notebook, finalNotebook({ ...parts, figures: figures.names }));
+    return this.#written({
+      type: 'final_failure',
+      number,
+      stage: 'failed',
+      error: failure.errorMessage,
+      name: FILES.notebook,
+    });
+  }
+
+  /** The one that is there, whenever it was written, or a new one. */
+  #attemptFile({ number, stage }: Attempt): string {
+    const prefix = attemptPrefix(number, stage);
+    const isSame = (name: string): boolean => name.startsWith(prefix) && attemptNumberOf(name) === number;
+    return this.#parts.folder.list(ATTEMPTS).find(isSame) ?? attemptName(number, stage, new Date());
+  }
+
+  async #writeMetadata(
+    attempt: Attempt | undefined,
+    details: AttemptDetails & { readonly failure?: FailureReport },
+    figures: SavedFigures,
+  ): Promise<void> {
+    const { executionMode, failure } = details;
+    const execution = attempt?.execution;
+    const startedAt = startOf(details, execution);
+    const endedAt = new Date(startedAt.getTime() + (execution?.durationMs ?? 0));
+    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, figures };
+    await this.#parts.folder.writeJson(FILES.metadata, executionMetadata(facts));
+  }
+
+  #headerFacts({ executionMode, review }: AttemptDetails): HeaderFacts {
+    return { request: this.#parts.request, time: new Date(), executionMode: executionMode ?? null, review };
+  }
+
+  async #notebookParts(
+    header: NotebookParts['header'],
+    attempt: Attempt | undefined,
+    details: AttemptDetails,
+  ): Promise<NotebookParts> {
+    return {
+      header,
+      attempt,
+      outputs: details.outputs,
+      startedAt: startOf(details, attempt?.execution),
+      contextLoader: await readPythonFile('cell/context.py'),
+      pythonVersion: this.#parts.pythonVersion,
+    };
+  }
+
+  #written({ type, number, stage, error = null, name }: Written): NotebookAttempt {
+    const { folder, links, rootName } = this.#parts;
+    const place = { path: `${folder.path}/${name}`, inJupyter: `${rootName}/${folder.relative}/${name}` };
+    return {
+      notebookType: type,
+      attemptNumber: number,
+      stage,
+      notebookPath: place.path,
+      notebookLink: notebookLink(place, links),
+      errorContext: error,
+      createdAt: new Date().toISOString(),
+    };
+  }
+}
+
+interface Written {
+  readonly type: NotebookType;
+  readonly number: number;
+  readonly stage: NotebookAttempt['stage'];
+  readonly error?: string | null | undefined;
+  readonly name: string;
+}
+
+/** Without word of it, as long before now as the run took. */
+function startOf({ startedAt }: AttemptDetails, execution: Execution | undefined): Date {
+  return startedAt ?? new Date(Date.now() - (execution?.durationMs ?? 0));
+}

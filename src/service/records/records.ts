@@ -1,0 +1,57 @@
+import path from 'node:path';
+import type { PythonExecutionRequest } from '../request.ts';
+import type { OpenArtifact } from './figures.ts';
+import { RecordFolder } from './folder.ts';
+import { FILES } from './names.ts';
+import type { LinkTarget } from './notebook-link.ts';
+import { ExecutionRecord } from './record.ts';
+
+export interface RecordsSettings {
+  /** `file_paths.agent_data_dir`. */
+  readonly agentDataDir: string;
+  /** `file_paths.executed_python_scripts_dir`, in that directory. */
+  readonly scriptsDir?: string;
+  readonly links: LinkTarget;
+  /** Of the Python that runs the code. */
+  readonly pythonVersion: string;
+  /** Opens pictures that runs saved as files: `interpreter.artifacts.open`. */
+  readonly openArtifact?: OpenArtifact;
+}
+
+/** The records of a service: a folder for each request. */
+export class Records {
+  readonly #settings: RecordsSettings;
+  readonly #rootName: string;
+
+  constructor(settings: RecordsSettings) {
+    this.#settings = settings;
+    this.#rootName = settings.scriptsDir ?? 'executed_scripts';
+  }
+
+  /** A new folder, or the one that the request wants to go on in, with the request's context. */
+  async begin(request: PythonExecutionRequest): Promise<ExecutionRecord> {
+    const { existingExecutionFolder: existing, executionFolderName: name } = request;
+    const folder =
+      existing === null
+        ? await RecordFolder.create(this.#root, name, new Date())
+        : await RecordFolder.open(this.#root, existing);
+    if (existing === null || request.capabilityContextData !== null) {
+      await folder.writeJson(FILES.context, request.capabilityContextData ?? {});
+    }
+    return this.#record(folder, request);
+  }
+
+  /** The record of a request that began in this process or another. */
+  async open(folderPath: string, request: PythonExecutionRequest): Promise<ExecutionRecord> {
+    return this.#record(await RecordFolder.open(this.#root, folderPath), request);
+  }
+
+  get #root(): string {
+    return path.resolve(this.#settings.agentDataDir, this.#rootName);
+  }
+
+  #record(folder: RecordFolder, request: PythonExecutionRequest): ExecutionRecord {
+    const { pythonVersion, links, openArtifact } = this.#settings;
+    return new ExecutionRecord({ folder, request, pythonVersion, links, openArtifact, rootName: this.#rootName });
+  }
+}
