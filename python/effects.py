@@ -11,7 +11,8 @@ import sys
 
 _MAX_KINDS = 200
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_QUIET_PLACES = ("/tmp/", "/dev/", "/proc/", "/workspace/", "/mnt/data/")
+_QUIET_PLACES = ("/tmp/", "/dev/", "/proc/", "/workspace/", "/mnt/data/", "/.rollback", "/.cache/")
+_FRAMES = 12
 
 
 class _Notes:
@@ -43,6 +44,18 @@ def _listen() -> _Notes:
 
     sys.addaudithook(hear)
     return notes
+
+
+def _is_ours() -> bool:
+    """Tell whether the session itself is making a copy of its process."""
+    frame = sys._getframe()
+    for _ in range(_FRAMES):
+        if frame is None:
+            return False
+        if frame.f_globals.get("__name__") == "twins":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def _connect(notes: _Notes, args: tuple[object, ...]) -> None:
@@ -93,7 +106,7 @@ _LOOKS = {
     "os.system": _start,
     "os.exec": _start,
     "os.posix_spawn": _start,
-    "os.fork": lambda notes, _: notes.add("process", "fork"),
+    "os.fork": lambda notes, _: None if _is_ours() else notes.add("process", "fork"),
     "open": _open,
     "os.remove": _change("remove"),
     "os.rename": _change("rename"),

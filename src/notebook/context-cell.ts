@@ -1,5 +1,4 @@
 /** Cells around a run whose data lies next to the notebook: what it was given, what it gave, and its figures. */
-import type { Json } from '../execution/execution.ts';
 import { codeCell, markdownCell, type CodeCell, type MarkdownCell } from './nbformat.ts';
 import { inlineText } from './text.ts';
 
@@ -14,12 +13,6 @@ export interface ContextCellOptions {
 export function contextCell(id: string, { loader, path }: ContextCellOptions): CodeCell {
   const code = `${loaderModule(loader)}\n\ncontext = load_context(${pythonText(path)})`;
   return codeCell(id, code, { metadata: { jupyter: { source_hidden: true } } });
-}
-
-/** Gives `context` to the code that follows, with data that needs no file: for a session. */
-export function contextCode(loader: string, data: Readonly<Record<string, Json>>): string {
-  const text = pythonText(JSON.stringify(data).toWellFormed());
-  return `${loaderModule(loader)}\nimport json\n\ncontext = Context(json.loads(${text}))`;
 }
 
 /** A module of its own: programs like to call their variables `list`, `json` or `_shown`, and would break the loader. */

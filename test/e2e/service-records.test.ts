@@ -5,9 +5,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, type TestContext } from 'vitest';
 import { Transcript, type TranscriptItem } from '../../src/execution/transcript.ts';
 import { createInterpreter, type Execution, type Interpreter, type Json, type RunOptions } from '../../src/index.ts';
-import { contextCode } from '../../src/notebook/context-cell.ts';
 import type { Notebook } from '../../src/notebook/nbformat.ts';
-import { readPythonFile } from '../../src/service/python-files.ts';
 import type { ExecutionRecord } from '../../src/service/records/record.ts';
 import { Records } from '../../src/service/records/records.ts';
 import { parseRequest, type PythonExecutionRequest } from '../../src/service/request.ts';
@@ -91,9 +89,8 @@ async function run(
   { capabilityContextData }: PythonExecutionRequest,
   options: RunOptions = {},
 ): Promise<Run> {
-  const loader = await readPythonFile('cell/context.py');
-  const initCode = contextCode(loader, capabilityContextData ?? {});
-  await using session = await interpreter.createSession({ initCode });
+  await using session = await interpreter.createSession();
+  await session.setContext(capabilityContextData ?? {});
   const transcript = new Transcript(1 << 20);
   for await (const event of session.stream(code, { ...options, resultVariable: 'results' })) transcript.add(event);
   return { execution: transcript.execution(), outputs: transcript.items() };

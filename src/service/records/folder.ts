@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../artifact/directory.ts';
 import { errnoOf } from '../../artifact/errno.ts';
 import { ServiceConfigurationError } from '../failures.ts';
@@ -69,6 +70,20 @@ export class RecordFolder {
 
   writeJson(name: string, content: unknown): Promise<string> {
     return this.write(name, `${JSON.stringify(content, undefined, 2)}\n`);
+  }
+
+  /** The text of a file in it; null when there is none. */
+  async read(name: string): Promise<string | null> {
+    return explained(path.join(this.path, name), async () => {
+      using directory = this.#hold();
+      try {
+        await using file = await directory.openFile(name, process.getuid?.() ?? 0);
+        return await text(file.chunks());
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return null;
+        throw error;
+      }
+    });
   }
 
   /** The names in a part of it; none when there is no such part yet. */

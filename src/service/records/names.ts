@@ -45,6 +45,11 @@ export function attemptNumberOf(name: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
+/** What a run behind walls gave, before it was approved. */
+export function previewName(attempt: number): string {
+  return `.preview_${twoDigits(attempt)}.json`;
+}
+
 export function figureName(number: number, extension: string): string {
   return `figure_${twoDigits(number)}.${extension}`;
 }

@@ -1,13 +1,13 @@
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
-import { readPythonFile } from '../python-files.ts';
+import { readPython } from '../../engine/python-files.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
 import { saveFigures, type OpenArtifact, type SavedFigures } from './figures.ts';
 import type { RecordFolder } from './folder.ts';
 import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
 import { executionMetadata, type FailureReport } from './metadata.ts';
-import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES } from './names.ts';
+import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES, previewName } from './names.ts';
 import { notebookLink, type LinkTarget } from './notebook-link.ts';
 import { attemptNotebook, finalNotebook, type NotebookParts } from './notebooks.ts';
 
@@ -92,6 +92,16 @@ export class ExecutionRecord {
     const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, ATTEMPTS);
     const name = path.slice(this.folderPath.length + 1);
     return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name });
+  }
+
+  /** Keeps what a run behind walls gave, for the day on which somebody approves exactly that. */
+  async keepPreview(attempt: number, content: string): Promise<void> {
+    await this.#parts.folder.write(previewName(attempt), content);
+  }
+
+  /** Null when there is none. */
+  readPreview(attempt: number): Promise<string | null> {
+    return this.#parts.folder.read(previewName(attempt));
   }
 
   /** Writes figures, results, metadata, the attempt's notebook and, last of all, the final notebook. */
@@ -179,7 +189,7 @@ export class ExecutionRecord {
       attempt,
       outputs: details.outputs,
       startedAt: startOf(details, attempt?.execution),
-      contextLoader: await readPythonFile('cell/context.py'),
+      contextLoader: await readPython('cell/context.py'),
       pythonVersion: this.#parts.pythonVersion,
     };
   }
