@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   FILE_NOT_FOUND: { status: 404, exitCode: 4 },
   FILE_REFUSED: { status: 422, exitCode: 4 },
   FILE_TOO_LARGE: { status: 413, exitCode: 4 },
+  TABLE_UNAVAILABLE: { status: 422, exitCode: 4 },
   ARTIFACT_NOT_FOUND: { status: 404, exitCode: 4 },
 } as const satisfies Record<string, { status: number; exitCode: number }>;
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -51,6 +51,7 @@ export async function show(events: AsyncIterable<Event>, { stdout, stderr }: Con
         break;
       case 'clear': // what a terminal has shown stays shown
       case 'file':
+      case 'figure':
         break;
       case 'result':
         await stdout.line(event.result.data['text/plain'] ?? '');
