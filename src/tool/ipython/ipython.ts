@@ -20,7 +20,6 @@ import { DEFAULT_WORK_DIR } from './images.ts';
 import { withoutNotebookLines } from './notebook-lines.ts';
 import { describeFailure, describeLoss, render } from './rendering.ts';
 import { startCodeWith } from './start-code.ts';
-import { TimeoutError } from './timeout-error.ts';
 import { ipythonTool } from './tool.ts';
 
 export interface IPythonOptions extends ActionOptions {
@@ -177,6 +176,11 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     const named = userDataDir === undefined ? snake : userDataDir;
     return named === undefined || named === 'ENV' ? userDataDirOf() : (named ?? '');
   }
+}
+
+/** A run took longer than it may. Thrown only to callers who asked for exceptions. */
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
 }
 
 /** Read at a door of the library, where the original reads it, and nowhere else. */

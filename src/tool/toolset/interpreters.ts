@@ -77,9 +77,14 @@ export class Interpreters {
     const { opening } = entry;
     const session = await opening;
     if (!session.isClosed) return { session, loss: null };
-    const isFirst = entry.opening === opening;
-    if (isFirst) this.#open(entry);
-    return { session: await entry.opening, loss: isFirst ? await this.#whyGone(session) : null };
+    const loss = await whyGone(session);
+    const isFirst = entry.opening === opening; // of those who came at the same time
+    if (isFirst) this.#reopen(entry, session);
+    try {
+      return { session: await entry.opening, loss: isFirst ? loss : null };
+    } catch (error) {
+      throw error instanceof VivariumError ? new RestartFailure(loss, error) : error;
+    }
   }
 
   async close(): Promise<void> {
@@ -101,8 +106,10 @@ export class Interpreters {
     return entry;
   }
 
-  #open(entry: Entry): void {
-    entry.opening = this.#start(entry.id, entry.context);
+  /** The id is free when the session that had it is gone to its last process. */
+  #reopen(entry: Entry, ended: Session): void {
+    const gone = ended.close().catch(() => undefined); // whoever ended it meets the error
+    entry.opening = gone.then(() => this.#start(entry.id, entry.context));
     this.#forgetIfItFails(entry);
   }
 
@@ -116,15 +123,25 @@ export class Interpreters {
     const options = await this.#parts.optionsFor(context);
     return engine.createSession({ id, ...(clientId !== undefined && { clientId }), ...options });
   }
+}
 
-  async #whyGone(session: Session): Promise<string> {
-    try {
-      await session.prepare();
-    } catch (error) {
-      if (error instanceof VivariumError) return error.message;
-    }
-    return `Session ${session.id} has ended.`;
+/** A session ended, and no other could be opened in its place. */
+export class RestartFailure extends Error {
+  override readonly cause: VivariumError;
+
+  constructor(loss: string, cause: VivariumError) {
+    super(loss);
+    this.cause = cause;
   }
+}
+
+async function whyGone(session: Session): Promise<string> {
+  try {
+    await session.prepare();
+  } catch (error) {
+    if (error instanceof VivariumError) return error.message;
+  }
+  return `Session ${session.id} has ended.`;
 }
 
 function isVisible(entry: Entry, context: CallContext): boolean {

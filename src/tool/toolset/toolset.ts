@@ -114,6 +114,16 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     }
   }
 
+  /** Starts the engine now. Where its walls are weaker than they could be, a warning says so. */
+  async runSetup(): Promise<void> {
+    const { isolation } = await this.#engine.get();
+    if (isolation.level === 'namespaces') return;
+    process.emitWarning(
+      `The toolset ${this.name} executes arbitrary Python code with isolation "${isolation.level}". Run it in a container or a virtual machine, and do not expose it to untrusted input.`,
+      { type: 'SecurityWarning', code: 'VIVARIUM_WEAK_ISOLATION' },
+    );
+  }
+
   /** What a model can call. */
   tools(): Tool[] {
     return [runPythonCodeTool(this), manageInterpretersTool(this)];
