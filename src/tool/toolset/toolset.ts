@@ -34,7 +34,8 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     const settings = parseToolSet(options);
     this.name = settings.name;
     this.#settings = settings;
-    this.#engine = new LazyEngine(options.engine);
+    const { memoryMb } = settings;
+    this.#engine = new LazyEngine(options.engine, memoryMb === undefined ? {} : { limits: { memoryMb } });
     this.#interpreters = new Interpreters({
       engine: this.#engine,
       optionsFor: (context) => this.#sessionOptions(context),

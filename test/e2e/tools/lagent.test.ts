@@ -397,6 +397,14 @@ test('LB-13 LB-14 a value and output come together, and the word Error is no fai
   });
 });
 
+test('a conversation whose session was evicted goes on in a fresh one, and is told so once', async () => {
+  await using own = await createInterpreter({ poolSize: 0, preload: [], idleMs: 40 });
+  const interpreter = open({ engine: own });
+  await interpreter.run('x = 1');
+  await expect.poll(() => own.listSessions().length).toBe(0);
+  expect(textOf(await interpreter.run('"x" in globals()'))).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
+});
+
 test('LB-16 a crash is an answer, and the variables are there', async () => {
   const interpreter = open();
   await interpreter.run('x = 1');
