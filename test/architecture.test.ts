@@ -18,7 +18,8 @@ const FACES = ['index.ts', 'tools.ts'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
   engine: ['execution'],
-  session: ['execution', 'engine', 'environment', 'artifact'],
+  session: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
+  notebook: ['execution'],
   environment: [],
   artifact: ['execution'],
   text: ['execution'],

@@ -32,6 +32,7 @@ export async function openSession(flags: SessionFlags, context: Context, twins: 
       limits: config.limits,
       mounts,
       network: flags.allowNetwork ?? false,
+      readOnly: false,
       environment: {},
       twins,
       signal,

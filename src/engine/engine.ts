@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
   readonly network: boolean;
+  /** Its own files can be read and not changed; what is temporary can be written. */
+  readonly readOnly: boolean;
   readonly environment: Readonly<Record<string, string>>;
   /** Whether twins guard the state; off for a session that runs once. */
   readonly twins: boolean;
