@@ -23,7 +23,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   environment: [],
   artifact: ['execution'],
   text: ['execution'],
-  notebook: ['execution'],
   storage: [],
   tool: ['execution', 'session', 'artifact', 'environment', 'text'],
   agent: ['execution', 'tool'],
