@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { ArtifactStore } from '../artifact/store.ts';
+import { VivariumError } from '../errors.ts';
 import type { Execution, ProducedFigure } from '../execution/execution.ts';
 
 /** A picture of a run, with its bytes. */
@@ -59,5 +60,11 @@ function shownBytes({ results }: Execution, { result, mime }: ProducedFigure): B
 }
 
 async function keptBytes({ id }: ProducedFigure, artifacts: ArtifactStore): Promise<Buffer | null> {
-  return id === undefined ? null : await buffer(await artifacts.open(id));
+  if (id === undefined) return null;
+  try {
+    return await buffer(await artifacts.open(id));
+  } catch (error) {
+    if (error instanceof VivariumError) return null; // swept away meanwhile, since the store was full
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { z } from 'zod';
-import { Limits, parse } from '../../config.ts';
+import { parse } from '../../config.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Interpreter } from '../../session/interpreter.ts';
 import { forModel } from '../../text/for-model.ts';
@@ -36,14 +36,20 @@ export interface CodeInput {
 const NO_CODE = 'No code provided.';
 const EMPTY: CodeInterpreterPayload = { stdout: '', stderr: '', files: [], plots: [], dataframes: [] };
 
+/** Below this not even Python fits. */
+const LEAST_MEMORY_MB = 16;
+const MemoryLimit = z
+  .int()
+  .refine((mb) => mb <= 0 || mb >= LEAST_MEMORY_MB, `must be at least ${LEAST_MEMORY_MB}, or 0 for no limit`);
+
 const Options = z.strictObject({
   timeout: z
     .number()
     .positive()
     .max(24 * 3600)
     .default(5),
-  memoryLimitMb: z.int().optional(),
-  memory_limit_mb: z.int().optional(),
+  memoryLimitMb: MemoryLimit.optional(),
+  memory_limit_mb: MemoryLimit.optional(),
   artifactDir: z.string().min(1).optional(),
   plotsInFiles: z.boolean().default(false),
 });
@@ -158,5 +164,5 @@ interface Report {
 
 /** No limit is still one: what the machine has. */
 function memoryMbOf(limit: number): number {
-  return limit > 0 ? parse(Limits.shape.memoryMb.unwrap(), limit) : Math.floor(os.totalmem() / 2 ** 20);
+  return limit > 0 ? limit : Math.floor(os.totalmem() / 2 ** 20);
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { Limits, parse } from '../../config.ts';
+import { Limits } from '../../config.ts';
+import { VivariumError } from '../../errors.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
@@ -43,6 +44,7 @@ export interface IPythonRun {
   readonly execution: Execution;
 }
 
+const MAX_TIMEOUT_S = 24 * 3600;
 const OUTPUT_BYTES = Limits.shape.outputBytes.parse(undefined);
 
 /** So many conversations whose session has ended are remembered, to be told of it when they come back. */
@@ -201,5 +203,9 @@ function userDataDirOf(environment: NodeJS.ProcessEnv = process.env): string {
 }
 
 function limitMs(timeout: number): number {
-  return parse(Limits.shape.timeoutMs.unwrap(), Math.ceil(timeout * 1000));
+  if (timeout > 0 && timeout <= MAX_TIMEOUT_S) return Math.ceil(timeout * 1000);
+  throw new VivariumError(
+    'CONFIG_INVALID',
+    `A timeout of ${timeout} seconds is none. Give a number above 0 and up to ${MAX_TIMEOUT_S}.`,
+  );
 }

@@ -8,14 +8,18 @@ export interface Terminal {
   readonly output: Writable;
 }
 
-/** The interpreter of the console loop. It opens its session at the first run. */
+/** The interpreter of the console loop. It opens its session at the first run, and whoever used it closes it. */
 export const codeInterpreter = new IPythonInterpreter();
 
 /** Reads lines until Ctrl-D or the end of the input. */
 export async function getMultilineInput(hint: string, { input, output }: Terminal): Promise<string> {
   output.write(`${hint}\n// Press ENTER to make a new line. Press CTRL-D to end input.\n`);
   const lines: string[] = [];
-  for await (const line of createInterface({ input, terminal: false })) lines.push(line);
+  const isTerminal = 'isTTY' in input && input.isTTY === true;
+  // With a terminal the line editor sees Ctrl-D itself: else the whole input would end with the first one.
+  for await (const line of createInterface({ input, terminal: isTerminal, ...(isTerminal && { output }) })) {
+    lines.push(line);
+  }
   output.write('// Input received.\n');
   return lines.join('\n');
 }

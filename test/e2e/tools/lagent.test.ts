@@ -69,7 +69,8 @@ test('L-02 LB-02 LB-03 the timeout is the duration, and the text has its number'
   );
   expect(noisy).toMatchObject({ result: null, state: ActionStatusCode.API_ERROR });
   expect(noisy.errmsg).toMatch(/^\.+\nTimeout\. No response after 0\.4 seconds\.$/);
-  expect(() => open({ timeout: 0 })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  expect(() => open({ timeout: 0 })).toThrow(/timeout of 0 seconds/);
+  expect((await shared.call({ command: '1', timeout: -1 })).errmsg).toContain('timeout of -1 seconds');
 });
 
 test('L-03 LB-11 files of the user data directory are loaded by name, also as ENV says', async () => {

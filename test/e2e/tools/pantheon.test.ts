@@ -1,4 +1,5 @@
 /** The toolset that agents of Pantheon know: each row of the requirements under its id. */
+import { on } from 'node:events';
 import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -24,6 +25,14 @@ async function sharedDirectory(): Promise<string> {
   await chmod(directory, 0o777);
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** The next warning of this process with this code. */
+async function warning(code: string): Promise<Error> {
+  for await (const [warned] of on(process, 'warning') as AsyncIterable<[Error & { code?: string }]>) {
+    if (warned.code === code) return warned;
+  }
+  throw new Error('never warned');
 }
 
 const PLOT = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n';
@@ -290,7 +299,7 @@ test('P-26 code meets walls, and where there are none a warning says so', async 
   const dial = await toolset.run_python_code('import socket; socket.create_connection(("192.0.2.1", 80), 2)');
   expect(dial).toMatchObject({ success: false, stderr: expect.stringContaining('OSError') as unknown });
   await using bare = await createInterpreter({ isolation: 'none', poolSize: 0, preload: [] });
-  const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+  const warned = warning('VIVARIUM_WEAK_ISOLATION');
   await open({ engine: bare }).runSetup();
   expect((await warned).message).toMatch(/arbitrary Python code with isolation "none"/);
 });

@@ -1,4 +1,5 @@
 /** The tools that agents of SynapseKit know: each row of the requirements under its id. */
+import { on } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -19,7 +20,7 @@ let artifactDir: string;
 let repl: PythonREPLTool;
 let warned: Promise<Error>;
 beforeAll(async () => {
-  warned = new Promise((resolve) => process.once('warning', resolve));
+  warned = warning('VIVARIUM_UNCONFINED');
   repl = new PythonREPLTool({ unconfined: UNCONFINED, timeout: 30 });
   engine = await createInterpreter();
   artifactDir = await mkdtemp(path.join(os.tmpdir(), 'code-interpreter-'));
@@ -29,6 +30,14 @@ afterAll(async () => {
   await engine?.close();
   await rm(artifactDir, { recursive: true, force: true });
 });
+
+/** The next warning of this process with this code. */
+async function warning(code: string): Promise<Error> {
+  for await (const [emitted] of on(process, 'warning') as AsyncIterable<[Error & { code?: string }]>) {
+    if (emitted.code === code) return emitted;
+  }
+  throw new Error('never warned');
+}
 
 /** With time enough for a busy machine; the default limits have tests of their own. */
 function open(options: CodeInterpreterOptions = {}): CodeInterpreterTool {
