@@ -20,6 +20,9 @@ export const ERROR_CODES = {
   FILE_REFUSED: { status: 422, exitCode: 4 },
   FILE_TOO_LARGE: { status: 413, exitCode: 4 },
   ARTIFACT_NOT_FOUND: { status: 404, exitCode: 4 },
+  LLM_NOT_CONFIGURED: { status: 503, exitCode: 2 },
+  LLM_UNSUITABLE: { status: 422, exitCode: 2 },
+  LLM_FAILED: { status: 502, exitCode: 5 },
 } as const satisfies Record<string, { status: number; exitCode: number }>;
 export type ErrorCode = keyof typeof ERROR_CODES;
 

@@ -45,6 +45,9 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   FILE_REFUSED: 'use a plain path inside the workspace',
   FILE_TOO_LARGE: 'split the file, or raise the limit',
   ARTIFACT_NOT_FOUND: 'list the artifacts of the session',
+  LLM_NOT_CONFIGURED: 'set the variables that the message names, or use --base-url and --model',
+  LLM_UNSUITABLE: 'name another model with --model',
+  LLM_FAILED: 'check --base-url, --model and the API key',
 };
 
 /** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */
