@@ -23,6 +23,7 @@ export async function toLangChainTool(tool: Tool, { context }: LangChainOptions 
         ...(config?.signal && { signal: config.signal }),
         context: context ?? threadOf(config?.configurable),
       });
+      config?.signal?.throwIfAborted();
       const { text: content, payload: artifact, isError } = observation;
       const id = callId(config);
       if (!isError || id === undefined) return [content, artifact];

@@ -1,5 +1,5 @@
 /** A model that follows a script, behind the chat completions protocol of OpenAI: real HTTP, tool calls, streams, failures. */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -48,7 +48,8 @@ export interface Call {
 /** Decides on an answer; `turn` counts requests from 0. */
 export type Script = (request: ChatRequest, turn: number) => Reply | Promise<Reply>;
 
-export class OpenAIServer implements AsyncDisposable {
+/** Emits `hang-up` when a client leaves in the middle of an answer. */
+export class OpenAIServer extends EventEmitter implements AsyncDisposable {
   /** All that was sent, in order; failed requests too. */
   readonly requests: ChatRequest[] = [];
   /** The key that came with the last request. */
@@ -59,6 +60,7 @@ export class OpenAIServer implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   private constructor(script: Script) {
+    super();
     this.#script = script;
   }
 
@@ -87,7 +89,11 @@ export class OpenAIServer implements AsyncDisposable {
   }
 
   async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.on('close', () => (this.hangUps += response.writableFinished ? 0 : 1));
+    response.on('close', () => {
+      if (response.writableFinished) return;
+      this.hangUps += 1;
+      this.emit('hang-up');
+    });
     this.authorization = incoming.headers.authorization;
     if (incoming.method !== 'POST' || incoming.url !== '/v1/chat/completions') {
       return sendFailure(response, { status: 404, message: `nothing at ${incoming.method} ${incoming.url}` });

@@ -49,14 +49,12 @@ export async function streamCompletion(
 /** Words one by one, then each call's name, then its arguments in pieces: as models write. */
 function deltas({ text = '', calls = [] }: Completion): object[] {
   const words = text.match(/\S+\s*|\s+/gu) ?? [];
-  const parts = calls
-    .map(toWire)
-    .flatMap(({ id, type, function: { name, arguments: args } }, index) => [
-      { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] },
-      ...(args.match(/[^]{1,40}/gu) ?? []).map((piece) => ({
-        tool_calls: [{ index, function: { arguments: piece } }],
-      })),
-    ]);
+  const parts = calls.map(toWire).flatMap(({ id, type, function: { name, arguments: args } }, index) => [
+    { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] },
+    ...(args.match(/[^]{1,40}/gu) ?? []).map((piece) => ({
+      tool_calls: [{ index, function: { arguments: piece } }],
+    })),
+  ]);
   return [...words.map((content) => ({ content })), ...parts];
 }
 
