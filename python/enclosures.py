@@ -62,7 +62,7 @@ class Supply:
 
     def claim(self, command: dict) -> Enclosure | None:
         """A ready enclosure, if one fits; otherwise one is on its way."""
-        is_plain = not command["mounts"] and not command["network"] and command["workspace"] is None
+        is_plain = not (command["mounts"] or command["network"] or command["readOnly"] or command["workspace"])
         if is_plain and self._ready:
             return self._ready.popleft()
         self._request(command)
@@ -141,6 +141,7 @@ class Supply:
             "uid": (command and command["uid"]) or self._stage.uid_of(self._count),
             "mounts": [{**mount, "source": self._stage.host + mount["source"]} for mount in command["mounts"]] if command else [],
             "network": bool(command and command["network"]),
+            "readOnly": bool(command and command["readOnly"]),
         }
         self._waiting[name] = command
         self._requests[name] = request

@@ -40,6 +40,7 @@ class Admission:
     environment: dict[str, str]
     read_only: tuple[str, ...]
     mounts: tuple[tuple[str, bool], ...] = ()
+    keeps_workspace: bool = False  # its files can be read and not changed
     rollback_bytes: int = 0
     twins: bool = True
     twin_delay_s: float = 0.02
@@ -150,13 +151,14 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
 def _landlock(admission: Admission) -> None:
     """Second line behind the namespaces; first line where there are none."""
     own = admission.level == "namespaces"
-    writable = [admission.workspace, *(path for path, is_writable in admission.mounts if is_writable)]
-    readable = [*admission.read_only, *(path for path, is_writable in admission.mounts if not is_writable)]
+    places = [(admission.workspace, not admission.keeps_workspace), *admission.mounts]
+    writable = [path for path, is_writable in places if is_writable]
+    readable = [*admission.read_only, *(path for path, is_writable in places if not is_writable)]
     if own:
         readable += ["/etc", "/proc", "/dev", "/.cache"]
         writable += ["/tmp", "/dev/shm", admission.rollback]
     else:
-        writable += [admission.rollback]
+        writable += [admission.rollback, admission.environment["TMPDIR"]]
         readable += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", f"/proc/{os.getpid()}"]
         if admission.network:
             readable += ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl"]

@@ -182,7 +182,7 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
             read_only=site.read_only,
             binds=(
                 *site.binds,
-                root.Bind(f"{home}/workspace", "/workspace", writable=True),
+                root.Bind(f"{home}/workspace", "/workspace", writable=not request["readOnly"]),
                 root.Bind(f"{home}/rollback", "/.rollback", writable=True),
                 *(root.Bind(mount["source"], mount["target"], mount["writable"]) for mount in request["mounts"]),
             ),

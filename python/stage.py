@@ -86,6 +86,7 @@ class Stage:
             environment={**self.environment, **self._places(workspace)},
             read_only=self.read_only,
             mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
+            keeps_workspace=command["readOnly"],
             rollback_bytes=wanted["rollbackBytes"],
             twins=command["twins"],
             twin_delay_s=self.twin_delay_s,

@@ -18,7 +18,7 @@ import wire
 from cell import source, trace, values
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
-from encode.frames import summarize_frames
+from encode.frames import summarize_frames, write_frame
 from encode.value import encode_value
 from join import Admission
 from show import notebook
@@ -29,6 +29,9 @@ EXIT_BROKEN = 70
 SIOCOUTQ = 0x5411
 LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
+ORDER_S = 0.02
+ORDER_STEP_S = 0.00005
+MAX_SAVED = 100
 WARM_NAME = "<warm>"
 WARM_CODE = "1 + 1"
 
@@ -85,6 +88,8 @@ class Worker:
                 os.environ.update(request["variables"])
             elif kind == "inspect":
                 self._send({"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)})
+            elif kind == "table":
+                self._export(request)
             elif kind == "clear":
                 self._send({"type": "cleared", "files": self._twins.clear_files()})
             elif kind == "renew":
@@ -104,7 +109,7 @@ class Worker:
         if self._twins.is_due and self._make_twin():
             return  # we are that twin, woken because this very run was lost
         signal.signal(signal.SIGINT, self._on_interrupt)
-        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": []}
+        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
         self._has_touched = False
         try:
             self._armed = True
@@ -146,6 +151,7 @@ class Worker:
         changes = done["variables"]
         try:
             self._armed = True
+            done["saved"] = self._saved_figures()
             done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
             name = request["resultVariable"]
             if name is not None and name in self._runner.namespace:
@@ -155,18 +161,41 @@ class Worker:
             done["error"] = done["error"] or trace.describe(error)
         self._armed = False
 
+    def _export(self, request: dict) -> None:
+        """Write a table; it may run code of the program, so a twin stands by."""
+        if self._twins.is_due and self._make_twin():
+            return  # we are that twin, woken because this was our end
+        self._send({"type": "table", "id": request["id"], "problem": self._write_table(request)})
+
+    def _write_table(self, request: dict) -> str | None:
+        """Write a table as a file; return what is wrong, if something is."""
+        try:
+            write_frame(self._runner.namespace, request["name"], os.path.join(self._workspace, request["path"]), request["format"])
+        except BaseException as error:  # noqa: BLE001 - a table may run code of the program
+            return values.text_of(error, 1_000, as_str=True) or values.type_name(error)
+        return None
+
+    def _saved_figures(self) -> list[dict[str, object]]:
+        """Figures that the program saved into its workspace, by their path in there."""
+        home = os.path.realpath(self._workspace) + os.sep
+        found = [{**one, "path": os.path.realpath(one["path"])} for one in self._publisher.figures.saved[:MAX_SAVED]]
+        return [{**one, "path": values.printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]
+
     def _send_item(self, item: dict) -> None:
         """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
+        self._runner.flush()
+        _await_read(self._stdout, self._stderr)  # what was printed before it comes before it
         texts = {mime: form for mime, form in item["data"].items() if isinstance(form, str)}
         binary = {mime: form for mime, form in item["data"].items() if isinstance(form, bytes)}
         header = {
             **{"type": "result", "id": self._run_id, "kind": item["kind"], "data": texts},
             **{"binary": [[mime, len(form)] for mime, form in binary.items()]},
-            **{"chart": item["chart"], "title": item["title"]},
+            **{"chart": item["chart"], "title": item["title"], "picture": item["picture"]},
         }
         self._results.append(wire.encode(header, b"".join(binary.values())))
         if item["kind"] != "result":
             self._flush_results()
+            _await_read(self._control)  # what is printed after it comes after it
 
     def _flush_results(self) -> None:
         wire.write_all(self._control, b"".join(self._results))
@@ -223,6 +252,13 @@ def _unread_bytes(fd: int) -> int:
         return int.from_bytes(fcntl.ioctl(fd, SIOCOUTQ, b"\0\0\0\0"), sys.byteorder)
     except OSError:
         return -1
+
+
+def _await_read(*sockets: int) -> None:
+    """Wait until the host has read all: that is how things on different channels keep their order. A slow host is not waited for."""
+    until = time.perf_counter() + ORDER_S
+    while any(_unread_bytes(fd) > 0 for fd in sockets) and time.perf_counter() < until:
+        time.sleep(ORDER_STEP_S)
 
 
 def _is_clean_exit(error: BaseException) -> bool:

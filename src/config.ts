@@ -24,6 +24,11 @@ export const Limits = z.strictObject({
   fileMb: z.int().positive().default(512).describe('Size of one file'),
   workspaceMb: z.int().positive().default(1024).describe('Size of all files in the workspace'),
   outputBytes: z.int().min(1024).default(MEBIBYTE).describe('Output kept of each stream of one run: its head and tail'),
+  spillMb: z
+    .int()
+    .nonnegative()
+    .default(64)
+    .describe('Size of the file that has all of an output longer than `outputBytes`; 0 for no such file'),
   rollbackMb: z.int().nonnegative().default(64).describe('Largest workspace whose files `rollback` restores too'),
 });
 export type Limits = Readonly<z.infer<typeof Limits>>;

@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   FILE_NOT_FOUND: { status: 404, exitCode: 4 },
   FILE_REFUSED: { status: 422, exitCode: 4 },
   FILE_TOO_LARGE: { status: 413, exitCode: 4 },
+  TABLE_UNAVAILABLE: { status: 422, exitCode: 4 },
   ARTIFACT_NOT_FOUND: { status: 404, exitCode: 4 },
   LLM_NOT_CONFIGURED: { status: 503, exitCode: 2 },
   LLM_UNSUITABLE: { status: 422, exitCode: 2 },

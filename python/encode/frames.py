@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
@@ -34,6 +35,17 @@ def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list
         if is_frame(value) and len(found) < FRAMES_LIMIT:
             found.append(_summary(name, value, budget))
     return found
+
+
+def write_frame(namespace: dict[str, object], name: str, path: str, format: str) -> None:
+    """Write the table of this name as a file; raises ValueError with what to do where that is impossible."""
+    value = namespace.get(name)
+    if not is_frame(value):
+        tables = [known for known, one in list(namespace.items()) if is_frame(one)][:20]
+        there = f"There are: {', '.join(tables)}." if tables else "There is none."
+        raise ValueError(f'"{name}" is not a DataFrame of this session. {there}')
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    (frame_as_parquet if format == "parquet" else frame_as_csv)(value, path)
 
 
 def frame_as_csv(frame: object, path: str) -> None:

@@ -1,7 +1,7 @@
 """Turns values into MIME bundles and publishes them in the order in which they appear.
 
 A `Publisher` is made once per session; `notebook.install(builtins, publisher)` gives programs `display`. Its `send`
-receives items `{"data": {mime: str | bytes}, "kind", "chart", "title"}` as they come:
+receives items `{"data": {mime: str | bytes}, "kind", "chart", "title", "picture"}` as they come:
 
     display   `display(value)`
     figure    a picture that was shown or left open (see `figures`), or displayed
@@ -198,4 +198,4 @@ def _has(bases: tuple[type, ...], name: str) -> bool:
 
 
 def _item(kind: str, data: Bundle) -> Item:
-    return {"data": data, "kind": kind, "chart": None, "title": None}
+    return {"data": data, "kind": kind, "chart": None, "title": None, "picture": None}

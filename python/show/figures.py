@@ -5,9 +5,10 @@ A `Figures` object is made once per session, in the process that runs the code. 
 well as later. `begin_run()` comes before the code, `end_run()` after it, also when it raised: it publishes the figures
 that were never shown and those of earlier runs that the code has changed, and closes all.
 
-`publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart": dict | None, "title": str | None}`; `data`
-always has `text/plain`, and nothing else where a figure could not be drawn. After `end_run`, `saved` lists the calls of
-`savefig` with a path: `{"path", "title", "chart", "published"}`; `published` tells that the same figure was also published.
+`publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart", "title", "picture"}`; `data` always has
+`text/plain`, and nothing else where a figure could not be drawn; `picture` counts the pictures of the run. After `end_run`,
+`saved` lists the calls of `savefig` with a path: `{"path", "title", "chart", "picture"}`; `picture` tells which of the
+published pictures shows the same figure, if one does.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ class Figures:
         self.svg = svg
         self.saved: list[Item] = []
         self._publish = publish
-        self._seen: set[bytes] = set()
+        self._seen: dict[bytes, int] = {}  # content: number of the picture
         self._count = 0
         self._drawn: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()  # figure: what was published last
-        self._drawn_now: weakref.WeakSet[Any] = weakref.WeakSet()  # in this run
+        self._drawn_now: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # figure: its picture in this run
         self._saved_from: list[Any] = []
         os.environ["MPLBACKEND"] = BACKEND
         self._arrivals = Arrivals(hooks(self))
@@ -96,8 +97,8 @@ class Figures:
         item = _item(self._draw(value, kind), pictures.title_of(value))
         digest = _digest(item["data"])
         is_new = digest not in self._seen
-        self._seen.add(digest)
         self._count += is_new
+        item["picture"] = self._seen.setdefault(digest, self._count)
         if kind == "matplotlib":
             item["chart"] = chart_of(value) if is_new else None
             attempt(lambda: self._note_drawn(value, digest))
@@ -117,15 +118,16 @@ class Figures:
         if not os.path.exists(path):
             return
         chart = chart_of(figure) if len(self.saved) < MAX_PICTURES else None
-        is_published = figure in self._drawn_now
-        self.saved.append({"path": path, "title": pictures.title_of(figure), "chart": chart, "published": is_published})
+        picture = self._drawn_now.get(figure)
+        self.saved.append({"path": path, "title": pictures.title_of(figure), "chart": chart, "picture": picture})
         self._saved_from.append(weakref.ref(figure))
 
     def _note_drawn(self, figure: Any, digest: bytes) -> None:
         self._drawn[figure] = digest
-        self._drawn_now.add(figure)
+        self._drawn_now[figure] = self._seen[digest]
         for item, source in zip(self.saved, self._saved_from):
-            item["published"] = item["published"] or source() is figure
+            if source() is figure:
+                item["picture"] = item["picture"] or self._seen[digest]
         figure.stale = False  # so that a later change can be noticed
 
     def _show_again(self, figure: Any) -> None:
@@ -153,7 +155,7 @@ class Figures:
 
 
 def _item(data: dict[str, str | bytes], title: str | None = None) -> Item:
-    return {"data": data, "kind": "figure", "chart": None, "title": title}
+    return {"data": data, "kind": "figure", "chart": None, "title": title, "picture": None}
 
 
 def _digest(data: dict[str, str | bytes]) -> bytes:

@@ -245,8 +245,8 @@ class Collecting(unittest.TestCase):
                 os.chdir(before)
             self.publisher.end_run()
             folder = os.path.realpath(folder)
-            saved = [(os.path.relpath(os.path.realpath(one["path"]), folder), one["title"], one["published"]) for one in self.figures.saved]
-        self.assertEqual(saved, [("a.png", "t", False), ("b.png", "t", False), ("c.svg", None, True)])
+            saved = [(os.path.relpath(os.path.realpath(one["path"]), folder), one["title"], one["picture"]) for one in self.figures.saved]
+        self.assertEqual(saved, [("a.png", "t", None), ("b.png", "t", None), ("c.svg", None, 1)])
         self.assertEqual(self.figures.saved[0]["chart"]["title"], "t")
         self.publisher.begin_run()
         self.assertEqual(self.figures.saved, [])

@@ -1,19 +1,16 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { constants, mkdirSync, renameSync, rmSync, type ReadStream } from 'node:fs';
 import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VivariumError } from '../errors.ts';
 import type { Artifact } from './artifact.ts';
+import { Draft, type DraftFacts } from './draft.ts';
 import { errnoOf } from './errno.ts';
 import type { OpenFile } from './open-file.ts';
 import { ArtifactRows } from './rows.ts';
 
-/** What the store cannot see by itself. */
-export interface KeepFacts {
-  readonly name: string;
-  readonly sessionId: string;
-  readonly executionId: string;
+export interface KeepFacts extends DraftFacts {
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,13 +39,20 @@ export class ArtifactStore implements Disposable {
   }
 
   /** Copies a file into the store, as it is now. */
-  async keep(file: OpenFile, { name, sessionId, executionId, signal }: KeepFacts): Promise<Artifact> {
+  async keep(file: OpenFile, { signal, ...facts }: KeepFacts): Promise<Artifact> {
+    await using draft = await this.draft();
+    for await (const chunk of file.chunks()) {
+      signal?.throwIfAborted();
+      await draft.write(chunk);
+    }
+    return draft.keep({ mime: file.mime, ...facts });
+  }
+
+  /** A content that is written piece by piece; what is not kept in the end is gone. */
+  draft(): Promise<Draft> {
     const rows = this.#rows();
-    const draft = path.join(this.#incoming, randomUUID());
-    try {
-      const content = await copy(file, draft, signal);
-      const about = { id: randomUUID(), name, mime: file.mime, createdAt: new Date(), sessionId, executionId };
-      const artifact: Artifact = { ...about, ...content };
+    return Draft.create(path.join(this.#incoming, randomUUID()), (draft, content, facts) => {
+      const artifact: Artifact = { id: randomUUID(), createdAt: new Date(), ...facts, ...content };
       const target = this.#contentPath(artifact.sha256);
       mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
       rows.transact(() => {
@@ -56,10 +60,7 @@ export class ArtifactStore implements Disposable {
         rows.insert(artifact);
       });
       return artifact;
-    } catch (error) {
-      await rm(draft, { force: true });
-      throw error;
-    }
+    });
   }
 
   find(id: string): Artifact {
@@ -177,24 +178,6 @@ export class ArtifactStore implements Disposable {
   #contentPath(sha256: string): string {
     return path.join(this.#directory, 'contents', sha256.slice(0, 2), sha256);
   }
-}
-
-/** Hashes what it copies: the file may change before it could be read a second time. */
-async function copy(
-  file: OpenFile,
-  target: string,
-  signal: AbortSignal | undefined,
-): Promise<{ readonly sizeBytes: number; readonly sha256: string }> {
-  await using draft = await open(target, 'wx', 0o600);
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
-  for await (const chunk of file.chunks()) {
-    signal?.throwIfAborted();
-    hash.update(chunk);
-    await draft.writeFile(chunk);
-    sizeBytes += chunk.length;
-  }
-  return { sizeBytes, sha256: hash.digest('hex') };
 }
 
 async function namesIn(directory: string): Promise<string[]> {

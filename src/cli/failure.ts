@@ -44,6 +44,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   FILE_NOT_FOUND: 'list the files of the session',
   FILE_REFUSED: 'use a plain path inside the workspace',
   FILE_TOO_LARGE: 'split the file, or raise the limit',
+  TABLE_UNAVAILABLE: 'list the variables of the session',
   ARTIFACT_NOT_FOUND: 'list the artifacts of the session',
   LLM_NOT_CONFIGURED: 'set the variables that the message names, or use --base-url and --model',
   LLM_UNSUITABLE: 'name another model with --model',

@@ -32,6 +32,7 @@ export async function openSession(flags: SessionFlags, context: Context, twins: 
       limits: config.limits,
       mounts,
       network: flags.allowNetwork ?? false,
+      readOnly: false,
       environment: {},
       twins,
       signal,
@@ -51,6 +52,7 @@ export async function show(events: AsyncIterable<Event>, { stdout, stderr }: Con
         break;
       case 'clear': // what a terminal has shown stays shown
       case 'file':
+      case 'figure':
         break;
       case 'result':
         await stdout.line(event.result.data['text/plain'] ?? '');

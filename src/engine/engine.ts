@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
   readonly network: boolean;
+  /** Its own files can be read and not changed; what is temporary can be written. */
+  readonly readOnly: boolean;
   readonly environment: Readonly<Record<string, string>>;
   /** Whether twins guard the state; off for a session that runs once. */
   readonly twins: boolean;
@@ -41,6 +43,8 @@ export interface EngineSession extends AsyncDisposable {
   /** A fresh interpreter on the same files. */
   reset(): Promise<void>;
   inspect(): Promise<readonly Variable[]>;
+  /** Writes a DataFrame as a file of the workspace. Changes nothing else; what is wrong with it is thrown. */
+  writeTable(request: TableRequest): Promise<void>;
   /** Ends the session's processes and removes its files. */
   close(): Promise<void>;
 }
@@ -65,6 +69,16 @@ export interface RunRequest {
   /** False for code that makes a session what it is: `rollback` does not undo it. */
   readonly isUndoable?: boolean;
   readonly signal?: AbortSignal;
+}
+
+export type TableFormat = 'csv' | 'parquet';
+
+export interface TableRequest {
+  /** Of a variable. */
+  readonly name: string;
+  readonly format: TableFormat;
+  /** In the workspace. */
+  readonly path: string;
 }
 
 export interface Rollback {

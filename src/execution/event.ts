@@ -1,9 +1,10 @@
-import type { Execution, ProducedFigure, ProducedFile, Result, Spill, StreamBytes } from './execution.ts';
+import type { Execution, Json, ProducedFigure, ProducedFile, Result, Spill, StreamBytes } from './execution.ts';
 
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
-  | { readonly type: 'result'; readonly result: Result }
+  /** `picture` numbers the pictures of the run. */
+  | { readonly type: 'result'; readonly result: Result; readonly picture?: number }
   /** What was shown so far is to be dropped: `clear_output()`. */
   | { readonly type: 'clear' }
   /** A file that the run wrote or changed; known when the code has ended. */
@@ -17,6 +18,17 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files'
   readonly outputBytes: StreamBytes;
   /** False when the code only looked at things: then it has written no file either. */
   readonly mayHaveWritten: boolean;
+  /** Figures that the program saved as files. */
+  readonly savedFigures?: readonly SavedFigure[];
   /** Where all of an output is that is too long to be told. */
   readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
 };
+
+export interface SavedFigure {
+  /** In the workspace. */
+  readonly path: string;
+  readonly title?: string;
+  readonly chart?: Json;
+  /** Which picture of the run shows the same figure. */
+  readonly picture?: number;
+}

@@ -53,15 +53,15 @@ export interface ProducedFile {
 
 /** A picture that a run made. Its copy is kept under `id` until its retention ends. */
 export interface ProducedFigure {
-  /** Where it comes from: shown or left open, or a file that the run wrote. */
-  readonly source: 'shown' | 'saved';
-  /** In the workspace, when the run saved it; else the name of the copy. */
-  readonly path: string;
+  /** Which of `results` shows it; absent for one that was saved and never shown. */
+  readonly result?: number;
+  /** Where in the workspace the run saved it, if it did. */
+  readonly path?: string;
   readonly mime: string;
   readonly sizeBytes: number;
-  /** Which of `results` shows it; absent for one that was only saved. */
-  readonly result?: number;
   readonly title?: string;
+  /** The data behind the picture, as in `results`. */
+  readonly chart?: Json;
   readonly id?: string;
   readonly sha256?: string;
   /** Why there is no copy. */

@@ -64,7 +64,7 @@ export class Transcript {
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, spills, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, spills, ...summary } = this.#summary;
     const { stdout, stderr } = this.#streams;
     const truncated = { ...cut('stdout', stdout, spills), ...cut('stderr', stderr, spills) };
     return {

@@ -21,6 +21,8 @@ export interface SessionOptions {
   readonly limits?: Partial<Limits>;
   readonly mounts?: readonly z.input<typeof Mount>[];
   readonly network?: boolean;
+  /** Its files can be read and not changed by what runs in it; `/tmp` can be written. */
+  readonly readOnly?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly echo?: Echo;
   /** Null: never closed for being idle. */
@@ -124,6 +126,7 @@ function settingsSchema(config: Config, initCode: string | null) {
     limits: z.record(z.string(), z.unknown()).default({}).transform(overriding(config.limits)).pipe(Limits),
     mounts: z.array(Mount).default([]),
     network: z.boolean().default(false),
+    readOnly: z.boolean().default(false),
     environment: z
       .record(z.string().regex(/^[A-Za-z_]\w*$/, 'must be a name of letters, digits and "_"'), z.string())
       .default({}),

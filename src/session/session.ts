@@ -1,15 +1,17 @@
-import type { EngineSession, Rollback } from '../engine/engine.ts';
+import type { Artifact } from '../artifact/artifact.ts';
+import type { EngineSession, Rollback, TableFormat } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
 import type { Event } from '../execution/event.ts';
 import type { Execution, Json, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ArtifactStore } from '../artifact/store.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
-import { SessionFiles } from './files.ts';
+import { SessionFiles } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
-import { Runs } from './runs.ts';
-import { assignments } from './variables.ts';
+import { Products } from './run/products.ts';
+import { Runs } from './run/runs.ts';
+import { assignments } from './run/variables.ts';
 
 /** What is known of a session without asking its interpreter. */
 export interface SessionInfo {
@@ -66,7 +68,9 @@ export class Session implements AsyncDisposable {
     this.#hooks = hooks;
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
     this.files = new SessionFiles(inner, store, settings);
-    this.#runs = new Runs({ inner, files: this.files, settings, maxQueue, loss, onFailure });
+    const { files } = this;
+    const products = new Products({ sessionId: inner.id, store, files, settings });
+    this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
       idleForMs: () => this.#runs.idleForMs,
@@ -131,6 +135,11 @@ export class Session implements AsyncDisposable {
   /** The variables, each with its type and a short description. */
   inspect(): Promise<readonly Variable[]> {
     return this.#runs.inspect();
+  }
+
+  /** All rows of a DataFrame as a file; `interpreter.artifacts.open(id)` gives its content. Changes nothing in the session. */
+  exportTable(name: string, options: { readonly format?: TableFormat } = {}): Promise<Artifact> {
+    return this.#runs.exportTable(name, options.format ?? 'csv');
   }
 
   /** Sets variables to JSON values, as a run of its own that can be rolled back. */

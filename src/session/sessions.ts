@@ -107,8 +107,8 @@ export class Sessions implements AsyncDisposable {
   }
 
   async #start(id: string, { settings, key, isOnce = false }: Plan): Promise<Session> {
-    const { limits, mounts, network, environment } = settings;
-    const inner = await this.#engine.open({ id, limits, mounts, network, environment, twins: !isOnce });
+    const { limits, mounts, network, readOnly, environment } = settings;
+    const inner = await this.#engine.open({ id, limits, mounts, network, readOnly, environment, twins: !isOnce });
     const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
     return new Session(
       { inner, key: key ?? keyOfId(id), settings, maxQueue: this.#caps.maxQueue, store: this.#store, loss },

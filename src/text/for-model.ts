@@ -1,18 +1,27 @@
-import type { DataFrameSummary, Execution, Result } from '../execution/execution.ts';
+import type { DataFrameSummary, Execution, ProducedFigure, Result } from '../execution/execution.ts';
 import { escapeAnsi } from './clean-text.ts';
 
 const DEFAULT_MAX_CHARS = 10_000;
 /** Of one part, so that a long output cannot push the error out of sight. */
 const SHARE = 0.6;
+const MAX_LISTED = 20;
+const MAX_NAME_CHARS = 100;
 
-/** The compact text that a model should see of a run: what was printed, shown, written and lost, and no base64. */
+/**
+ * The compact text that a model should see of a run: what was printed, shown, written and lost, and no base64. What
+ * happened takes up to `maxChars`; how it ended and what became of the state comes on top and is never pushed out.
+ */
 export function forModel(execution: Execution, options: { readonly maxChars?: number } = {}): string {
   const { maxChars = DEFAULT_MAX_CHARS } = options;
-  const parts = [
+  const happened = [
     ...printed(execution, maxChars),
-    ...execution.results.flatMap((result) => shown(result, maxChars)),
+    ...execution.results.flatMap((result, index) => shown(result, index, execution, maxChars)),
+    ...execution.figures.filter(({ result }) => result === undefined).map(describeFigure),
     ...execution.dataframes.map(describeTable),
     ...files(execution),
+  ];
+  const parts = [
+    ...(happened.length > 0 ? [shorten(happened.join('\n'), maxChars)] : []),
     ...ending(execution, maxChars),
     ...state(execution),
   ];
@@ -25,16 +34,23 @@ function printed({ logs, truncated }: Execution, maxChars: number): string[] {
     const text = shorten(escapeAnsi(logs[stream]).trimEnd(), maxChars * SHARE);
     if (text === '') continue;
     const cut = truncated?.[stream];
-    const note = cut && `\n(${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept)`;
+    const whole = cut?.spilledTo === undefined ? '' : `; all of it is in ${cut.spilledTo}`;
+    const note = cut && `\n(${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept${whole})`;
     parts.push(`${stream === 'stderr' ? '[stderr]\n' : ''}${text}${note ?? ''}`);
   }
   return parts;
 }
 
-function shown({ kind, data, title, chart }: Result, maxChars: number): string[] {
-  if (kind === 'figure') return [`[figure${title === undefined ? '' : ` "${title}"`}${chartType(chart)}]`];
+function shown(result: Result, index: number, { figures }: Execution, maxChars: number): string[] {
+  const { kind, data } = result;
+  if (kind === 'figure') return [describeFigure(figures.find((figure) => figure.result === index) ?? result)];
   const text = escapeAnsi(data['text/plain'] ?? '');
   return text === '' ? [] : [shorten(text, maxChars * SHARE)];
+}
+
+function describeFigure({ title, chart, path }: Pick<ProducedFigure, 'title' | 'chart' | 'path'>): string {
+  const name = title === undefined ? '' : ` "${title}"`;
+  return `[figure${name}${chartType(chart)}${path === undefined ? '' : `, saved as ${path}`}]`;
 }
 
 function chartType(chart: Result['chart']): string {
@@ -43,15 +59,16 @@ function chartType(chart: Result['chart']): string {
 }
 
 function describeTable({ name, rows, columnCount, columns }: DataFrameSummary): string {
-  const listed = columns.slice(0, 20).map((column) => `${column.name} ${column.dtype}`);
+  const listed = columns.slice(0, MAX_LISTED).map((column) => `${column.name} ${column.dtype}`);
   const more = columnCount > listed.length ? `, and ${columnCount - listed.length} more` : '';
   return `[table ${name}: ${rows} rows × ${columnCount} columns: ${listed.join(', ')}${more}]`;
 }
 
 function files({ files: written }: Execution): string[] {
-  return written.length === 0
-    ? []
-    : [`[files: ${written.map((file) => `${file.path} (${file.sizeBytes} bytes)`).join(', ')}]`];
+  if (written.length === 0) return [];
+  const listed = written.slice(0, MAX_LISTED).map((file) => `${escapeAnsi(file.path)} (${file.sizeBytes} bytes)`);
+  const more = written.length > listed.length ? `, and ${written.length - listed.length} more` : '';
+  return [`[files: ${listed.join(', ')}${more}]`];
 }
 
 function ending({ outcome, error }: Execution, maxChars: number): string[] {
@@ -75,13 +92,23 @@ function ending({ outcome, error }: Execution, maxChars: number): string[] {
 function state({ state: receipt }: Execution): string[] {
   const { added, changed, removed } = receipt.variables;
   const groups = Object.entries({ added, changed, removed }).filter(([, names]) => names.length > 0);
-  const variables = groups.map(([how, names]) => `${how} ${names.slice(0, 30).join(', ')}`);
+  const variables = groups.map(([how, names]) => `${how} ${listNames(names)}`);
   const status = {
     preserved: [],
     restored: [`[the process was lost (${receipt.reason ?? 'unknown'}); every variable is as it was before this run]`],
     lost: [`[all variables are lost (${receipt.reason ?? 'unknown'}); this is a fresh interpreter]`],
   }[receipt.status];
   return [...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []), ...status];
+}
+
+function listNames(names: readonly string[]): string {
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '';
+  return (
+    names
+      .slice(0, MAX_LISTED)
+      .map((name) => name.slice(0, MAX_NAME_CHARS))
+      .join(', ') + more
+  );
 }
 
 /** Keeps head and tail. */

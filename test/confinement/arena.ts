@@ -96,6 +96,7 @@ export class Arena implements AsyncDisposable {
         limits: isForked ? { ...limits, memoryMb: limits.memoryMb + 1 } : limits,
         mounts: [],
         network: false,
+        readOnly: false,
         environment,
         twins: true,
       }),

@@ -1,5 +1,10 @@
 /** Everything that a run produced: values, figures, tables, files, and the text that a model sees of it. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInterpreter, forModel, type Interpreter, type Session } from '../../src/index.ts';
 
@@ -13,39 +18,20 @@ afterAll(() => interpreter.close());
 
 const isPng = (base64: string | undefined): boolean => base64?.startsWith('iVBORw0KGgo') ?? false;
 
-test('a sine plot comes back as a picture with the data behind it', async () => {
-  const { results, outcome } = await session.runCode(`
-import matplotlib.pyplot as plt
-import numpy as np
+const worked = (name: string): string =>
+  readFileSync(new URL(`../../examples/worked/${name}.py`, import.meta.url), 'utf8');
 
-x = np.linspace(0, 10, 100)
-y = np.sin(x)
-plt.plot(x, y)
-plt.title('Sine Wave')
-plt.show()
-`);
+test('a sine plot comes back as a picture with the data behind it', async () => {
+  const { results, figures, outcome } = await session.runCode(worked('sine-plot'));
   expect(outcome.status).toBe('succeeded');
   expect(results).toHaveLength(1);
   expect(results[0]).toMatchObject({ kind: 'figure', title: 'Sine Wave', chart: { type: 'line', title: 'Sine Wave' } });
   expect(isPng(results[0]?.data['image/png'])).toBe(true);
+  expect(figures).toMatchObject([{ result: 0, mime: 'image/png', title: 'Sine Wave' }]);
 });
 
 test('a groupby is printed, and its tables are described', async () => {
-  const { logs, dataframes } = await session.runCode(`
-import pandas as pd
-import numpy as np
-
-# Create sample data
-df = pd.DataFrame({
-    'date': pd.date_range('2024-01-01', periods=30),
-    'sales': np.random.randint(100, 1000, 30),
-    'region': np.random.choice(['North', 'South', 'East'], 30)
-})
-
-# Analyze
-summary = df.groupby('region')['sales'].agg(['mean', 'sum'])
-print(summary)
-`);
+  const { logs, dataframes } = await session.runCode(worked('sales-by-region'));
   expect(logs.stdout).toMatch(/mean\s+sum/u);
   expect(dataframes.map(({ name, rows, columnCount }) => ({ name, rows, columnCount }))).toEqual([
     { name: 'df', rows: 30, columnCount: 3 },
@@ -55,53 +41,97 @@ print(summary)
 });
 
 test('a regression prints its R², also where that is not ASCII', async () => {
-  const { logs } = await session.runCode(`
-from sklearn.model_selection import train_test_split
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import r2_score
-import numpy as np
-
-X = np.arange(100).reshape(-1, 1)
-y = 3 * X.ravel() + 7
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2)
-model = LinearRegression().fit(X_train, y_train)
-print(f"R² Score: {r2_score(y_test, model.predict(X_test)):.4f}")
-`);
-  expect(logs.stdout).toBe('R² Score: 1.0000\n');
+  const { logs } = await session.runCode(worked('regression'));
+  expect(logs.stdout).toMatch(/^R² Score: 0\.\d{4}\n$/u);
 });
 
 test('a variable of an indented block comes back as a native value', async () => {
-  const { value, error } = await session.runCode(
-    `
-    import pandas as pd
-    df = pd.DataFrame({'value': [1, 2, 3]})
-    summary = df.describe().to_dict()
-    `,
-    { resultVariable: 'summary' },
-  );
+  const { value, error } = await session.runCode(worked('returned-summary'), { resultVariable: 'summary' });
   expect(error).toBeUndefined();
-  expect(value).toMatchObject({ value: { count: 3, mean: 2, std: 1, min: 1, max: 3 } });
+  expect(value).toMatchObject({ a: { count: 3, mean: 2, std: 1, min: 1, max: 3 }, b: { mean: 5 } });
 });
 
-test('a bar chart that is saved is a file and a figure', async () => {
-  const { results, files } = await session.runCode(`
-import matplotlib.pyplot as plt
-plt.bar(range(5), [3, 7, 2, 9, 5])
-plt.savefig('chart.png')
-`);
+test('a bar chart that is saved is a file and one figure', async () => {
+  const { results, figures, files } = await session.runCode(worked('bar-chart'));
   expect(results).toMatchObject([{ kind: 'figure', chart: { type: 'bar' } }]);
+  expect(figures).toMatchObject([{ result: 0, path: 'chart.png', chart: { type: 'bar' } }]);
   expect(files).toMatchObject([{ path: 'chart.png', mime: 'image/png', change: 'created' }]);
 });
 
 test('the figures of the tutorial are right', async () => {
-  const { logs } = await session.runCode(`
-import random, statistics
-primes = [n for n in range(2, 50) if all(n % d for d in range(2, n))]
-random.seed(42)
-numbers = [random.randint(1, 100) for _ in range(20)]
-print(sum(p * p for p in primes), statistics.mean(numbers), statistics.median(numbers), round(statistics.stdev(numbers), 2))
+  const { logs } = await session.runCode(worked('tutorial-figures'));
+  expect(logs.stdout).toBe('10466\n43.2 30.5 34.63\n');
+});
+
+test('the worked examples run as they are', async () => {
+  const example = fileURLToPath(new URL('../../examples/worked-examples.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [example]);
+  expect(stdout).toMatch(/── bar-chart.py\n\[figure: bar chart, saved as chart.png\]/);
+  expect(stdout).toMatch(/── sine-plot.py\n\[figure "Sine Wave": line chart\]/);
+  expect(stdout).toMatch(/summary = \{"a":\{"count":3/);
+});
+
+test('a figure that was saved and closed is a figure all the same', async () => {
+  const { results, figures, files } = await session.runCode(`
+import matplotlib.pyplot as plt
+import os
+os.makedirs('out', exist_ok=True)
+plt.pie([1, 2], labels=['a', 'b']); plt.title('shares'); plt.savefig('/mnt/data/out/pie.svg'); plt.close()
+plt.plot([1, 2]); plt.show()
 `);
-  expect(logs.stdout).toBe('10466 43.2 30.5 34.63\n');
+  expect(results).toHaveLength(1);
+  expect(files).toMatchObject([{ path: 'out/pie.svg' }]);
+  expect(figures).toMatchObject([
+    { result: 0, mime: 'image/png' },
+    { path: 'out/pie.svg', mime: 'image/svg+xml', title: 'shares', chart: { type: 'pie' } },
+  ]);
+  expect(figures[1]?.result).toBeUndefined();
+  expect(figures[1]?.id).toBe(files[0]?.id);
+});
+
+test('a figure is kept by its id when its session is gone', async () => {
+  const { figures, results } = await interpreter.runOnce(worked('sine-plot'));
+  const content = await buffer(await interpreter.artifacts.open(figures[0]?.id ?? ''));
+  expect(content.toString('base64')).toBe(results[0]?.data['image/png']);
+  expect(createHash('sha256').update(content).digest('hex')).toBe(figures[0]?.sha256);
+});
+
+test('what is printed and what is shown come in the order of the program', async () => {
+  const told: string[] = [];
+  const code = `
+import sys
+for n in range(50):
+    print('before', n)
+    display(n)
+    sys.stderr.write(f'after {n}\\n')
+'the end'`;
+  for await (const event of session.stream(code)) {
+    if (event.type === 'output') told.push(...event.text.trimEnd().split('\n'));
+    if (event.type === 'result') told.push(event.result.data['text/plain'] ?? '');
+  }
+  const expected = Array.from({ length: 50 }, (_, n) => [`before ${n}`, `${n}`, `after ${n}`]).flat();
+  expect(told).toEqual([...expected, "'the end'"]);
+});
+
+test('output that is too long to be told is in a file, for the next run and for later', async () => {
+  await using small = await interpreter.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
+  const execution = await small.runCode(`for n in range(2000): print(n)`);
+  const { spilledTo = '', spillId = '', ...numbers } = execution.truncated?.stdout ?? {};
+  expect(numbers).toEqual({ totalBytes: 8890, keptBytes: 2000 });
+  expect(execution.files).toEqual([]);
+  expect(forModel(execution)).toContain(`8890 bytes were printed, 2000 kept; all of it is in ${spilledTo}`);
+  const next = await small.runCode(`len(open(${JSON.stringify(spilledTo)}).read())`);
+  expect(next.results[0]?.data['text/plain']).toBe('8890');
+  expect(next.files).toEqual([]);
+  expect((await buffer(await interpreter.artifacts.open(spillId))).length).toBe(8890);
+});
+
+test('such files have a limit too, and make room for newer ones', async () => {
+  await using small = await interpreter.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
+  const first = await small.runCode(`print('x' * 3_000_000)`);
+  expect(first.truncated?.stdout).toMatchObject({ totalBytes: 3_000_001, spilledBytes: 2 ** 20 });
+  const second = await small.runCode(`import sys; sys.stderr.write('y' * 5000); None`);
+  expect((await small.files.list()).files.map(({ path }) => path)).toEqual([second.truncated?.stderr?.spilledTo]);
 });
 
 test('three figures, one of them shown twice, a plotly and a seaborn one: five pictures, in order, each once', async () => {
@@ -254,4 +284,38 @@ test('MPLBACKEND of the host changes nothing', async () => {
   } finally {
     delete process.env['MPLBACKEND'];
   }
+});
+
+test('all rows of a table come out as CSV or Parquet, and the session is as it was', async () => {
+  await using own = await interpreter.createSession();
+  await own.runCode(`
+import pandas as pd
+table = pd.DataFrame({'n': range(100_000), 'name': ['a,"b"'] * 100_000})
+series = table['n']`);
+  const csv = await own.exportTable('table');
+  expect(csv).toMatchObject({ name: 'table.csv', mime: 'text/csv' });
+  const rows = (await buffer(await interpreter.artifacts.open(csv.id))).toString().trimEnd().split('\n');
+  expect([rows.length, rows[0], rows.at(-1)]).toEqual([100_001, 'n,name', '99999,"a,""b"""']);
+  const parquet = await own.exportTable('table', { format: 'parquet' });
+  const magic = (await buffer(await interpreter.artifacts.open(parquet.id))).subarray(0, 4).toString();
+  expect(magic).toBe('PAR1');
+  expect((await own.files.list()).files).toEqual([]);
+  await own.rollback(); // of the run above: the exports are no runs
+  await expect(own.exportTable('series')).rejects.toThrow(
+    '"series" is not a DataFrame of this session. There is none.',
+  );
+});
+
+test('a table whose export crashes costs nothing but the export', async () => {
+  await using own = await interpreter.createSession({ limits: { timeoutMs: 2000 } });
+  await own.runCode(`
+import ctypes, pandas as pd
+class Evil:
+    def __str__(self): return ctypes.string_at(0) if is_armed else 'evil'
+is_armed = False
+table = pd.DataFrame({'evil': [Evil()]})`);
+  await own.runCode('is_armed = True; kept = 41');
+  await expect(own.exportTable('table')).rejects.toMatchObject({ code: 'TABLE_UNAVAILABLE' });
+  const { results, state } = await own.runCode('kept + 1');
+  expect([results[0]?.data['text/plain'], state.status]).toEqual(['42', 'restored']);
 });

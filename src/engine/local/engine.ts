@@ -73,7 +73,8 @@ class LocalEngine implements Engine, SessionHost {
     this.#premises = premises;
     this.#owned = owned;
     const { limits, poolSize } = options.config;
-    this.#pool = new Pool(poolSize, { limits, mounts: [], network: false, twins: true }, (link) => this.openLink(link));
+    const usual: LinkOptions = { limits, mounts: [], network: false, readOnly: false, twins: true };
+    this.#pool = new Pool(poolSize, usual, (link) => this.openLink(link));
   }
 
   get isolation(): Isolation {
@@ -89,8 +90,9 @@ class LocalEngine implements Engine, SessionHost {
   }
 
   async open(options: OpenOptions): Promise<EngineSession> {
-    const { limits, mounts, network, environment, twins } = options;
-    const wanted: LinkOptions = { limits, mounts, network, twins };
+    const { limits, mounts, network, readOnly, environment, twins } = options;
+    if (readOnly && this.isolation.level === 'none') throw unwalled();
+    const wanted: LinkOptions = { limits, mounts, network, readOnly, twins };
     const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
     const session = new LocalSession(options.id, this, link, environment);
     this.#sessions.add(session);
@@ -173,4 +175,11 @@ class LocalEngine implements Engine, SessionHost {
     this.#cleaning = Promise.all([this.#cleaning, cleaned, removeStaleGroups(this.#groupDirectories)]);
     return template;
   }
+}
+
+function unwalled(): VivariumError {
+  return new VivariumError(
+    'SANDBOX_UNAVAILABLE',
+    'A session without walls cannot be kept from writing. Leave out readOnly, or use an isolation above "none".',
+  );
 }

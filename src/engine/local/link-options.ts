@@ -7,6 +7,7 @@ export interface LinkOptions {
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
   readonly network: boolean;
+  readonly readOnly: boolean;
   readonly twins: boolean;
   /** The place of an earlier link, whose files are to be found again. */
   readonly place?: Place;
@@ -34,12 +35,13 @@ export interface LinkHost {
 }
 
 /** How the zygote is asked for it. */
-export function openCommand({ limits, mounts, network, twins, place }: LinkOptions): object {
+export function openCommand({ limits, mounts, network, readOnly, twins, place }: LinkOptions): object {
   return {
     workspace: place?.workspace ?? null,
     uid: place?.uid ?? null,
     mounts,
     network,
+    readOnly,
     twins,
     limits: {
       memoryBytes: limits.memoryMb * 2 ** 20,

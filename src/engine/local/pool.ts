@@ -74,7 +74,7 @@ export class Pool {
 }
 
 /** The part of the options that is built into a worker; the host keeps the other limits, and twins do no harm. */
-function wallsOf({ limits, mounts, network }: LinkOptions): object {
+function wallsOf({ limits, mounts, network, readOnly }: LinkOptions): object {
   const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
-  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network };
+  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, readOnly };
 }

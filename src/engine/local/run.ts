@@ -34,6 +34,7 @@ export interface RunFacts {
   /** JSON text of the variable that was asked for. */
   readonly value: string | null;
   readonly dataframes: readonly DataFrameSummary[];
+  readonly saved: DoneFrame['saved'];
   readonly durationMs: number;
   readonly outputBytes: { readonly stdout: number; readonly stderr: number };
 }
@@ -150,7 +151,7 @@ export class Run {
     } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
   }
 
-  #addResult({ kind, data, chart, title }: ResultFrame): void {
+  #addResult({ kind, data, chart, title, picture }: ResultFrame): void {
     const size = Object.values(data).reduce((sum, text) => sum + text.length, 0);
     this.#results += 1;
     this.#resultBytes += size;
@@ -160,7 +161,7 @@ export class Run {
     if (kind === 'clear') this.#queue.push({ type: 'clear' }, 0);
     else {
       const result = { kind, data, ...(chart !== null && { chart }), ...(title !== null && { title }) };
-      this.#queue.push({ type: 'result', result }, size);
+      this.#queue.push({ type: 'result', result, ...(picture !== null && { picture }) }, size);
     }
   }
 
@@ -193,6 +194,7 @@ export class Run {
       mayHaveWritten: done.touched,
       value: done.value,
       dataframes: done.dataframes,
+      saved: done.saved,
     };
   }
 
@@ -243,6 +245,7 @@ export class Run {
       mayHaveWritten: true,
       value: null,
       dataframes: [],
+      saved: [],
     };
   }
 

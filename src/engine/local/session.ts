@@ -1,8 +1,8 @@
 import { VivariumError } from '../../errors.ts';
-import type { Event, Summary } from '../../execution/event.ts';
+import type { Event, SavedFigure, Summary } from '../../execution/event.ts';
 import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { EngineSession, Rollback, RunRequest, Workspace } from '../engine.ts';
+import type { EngineSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
 import { parseJson } from './frames.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
@@ -41,7 +41,7 @@ export class LocalSession implements EngineSession {
   #recovering: Promise<void> = Promise.resolve();
   #opening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
-  #inspections = 0;
+  #questions = 0;
   #cells = 0;
   #isFresh = false;
   /** How often in a row the worker's own machinery has failed: a state that breaks it is not worth restoring. */
@@ -139,13 +139,25 @@ export class LocalSession implements EngineSession {
 
   async inspect(): Promise<readonly Variable[]> {
     for (let attempt = 0; attempt < INSPECT_ATTEMPTS; attempt += 1) {
-      const variables = await this.#askForVariables(await this.#liveLink());
-      if (variables !== null) return variables;
+      const answer = await this.#ask(await this.#liveLink(), { type: 'inspect' });
+      if (answer?.type === 'variables') return answer.variables;
     }
     throw new VivariumError(
       'ENGINE_FAILED',
       `The process of session ${this.id} ends whenever its variables are looked at. Reset the session.`,
     );
+  }
+
+  async writeTable(request: TableRequest): Promise<void> {
+    const answer = await this.#ask(await this.#liveLink(), { type: 'table', ...request });
+    if (answer?.type !== 'table') {
+      const { timeoutMs } = this.#link.options.limits;
+      throw new VivariumError(
+        'TABLE_UNAVAILABLE',
+        `The process was lost while it wrote the table "${request.name}", or took longer than ${timeoutMs} ms. The variables are as they were; export fewer rows, or raise the limits.`,
+      );
+    }
+    if (answer.problem !== null) throw new VivariumError('TABLE_UNAVAILABLE', answer.problem);
   }
 
   close(): Promise<void> {
@@ -165,17 +177,17 @@ export class LocalSession implements EngineSession {
     await this.#host.removePlace(this.#link.place);
   }
 
-  /** Null when the worker is lost meanwhile; one that does not answer is ended, and so lost. */
-  async #askForVariables(link: Link): Promise<readonly Variable[] | null> {
-    this.#inspections += 1;
-    const id = `inspect-${this.#inspections}`;
-    const { promise, resolve } = Promise.withResolvers<readonly Variable[]>();
+  /** Asks for something that is no run. Null when the worker is lost meanwhile; one that does not answer is ended, and so lost. */
+  async #ask(link: Link, question: Readonly<Record<string, unknown>>): Promise<WorkerFrame | null> {
+    this.#questions += 1;
+    const id = `question-${this.#questions}`;
+    const { promise, resolve } = Promise.withResolvers<WorkerFrame>();
     link.onFrame = (frame: WorkerFrame): void => {
-      if (frame.type === 'variables' && frame.id === id) resolve(frame.variables);
+      if ('id' in frame && frame.id === id) resolve(frame);
     };
     const timer = setTimeout(() => void link.endWorker(), link.options.limits.timeoutMs);
     try {
-      link.send({ type: 'inspect', id });
+      link.send({ ...question, id });
       return await Promise.race([promise, link.exited.then(() => null)]);
     } finally {
       clearTimeout(timer);
@@ -286,6 +298,7 @@ export class LocalSession implements EngineSession {
       isolation: this.isolation,
       outputBytes: facts.outputBytes,
       mayHaveWritten: facts.mayHaveWritten,
+      savedFigures: facts.saved.map(asSavedFigure),
     };
   }
 }
@@ -293,4 +306,13 @@ export class LocalSession implements EngineSession {
 /** A session that is to keep its state, and has none yet but that of a fresh interpreter. */
 function isGuardedBirth(link: Link): boolean {
   return link.options.twins && link.isPristine;
+}
+
+function asSavedFigure({ path, title, chart, picture }: RunFacts['saved'][number]): SavedFigure {
+  return {
+    path,
+    ...(title !== null && { title }),
+    ...(chart !== null && { chart }),
+    ...(picture !== null && { picture }),
+  };
 }

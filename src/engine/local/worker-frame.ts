@@ -3,6 +3,7 @@ import { ProtocolViolation, type Frame } from './frames.ts';
 
 const MAX_NAMES = 1000;
 const MAX_FORMS = 32;
+const MAX_SAVED = 100;
 const Names = z.array(z.string()).max(MAX_NAMES);
 const Mime = z.string().max(200);
 const DataFrameSummary = z.object({
@@ -17,6 +18,12 @@ const DataFrameSummary = z.object({
   index: z.array(z.json()).max(100).optional(),
   repr: z.string(),
   note: z.string().optional(),
+});
+const SavedFigure = z.object({
+  path: z.string().max(4096),
+  title: z.string().max(1000).nullable(),
+  chart: z.json().nullable(),
+  picture: z.int().positive().nullable(),
 });
 
 /** What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. */
@@ -34,6 +41,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
     binary: z.array(z.tuple([Mime, z.int().nonnegative()])).max(MAX_FORMS),
     chart: z.json().nullable(),
     title: z.string().max(1000).nullable(),
+    picture: z.int().positive().nullable(),
   }),
   z.object({
     type: z.literal('done'),
@@ -43,11 +51,13 @@ const WorkerFrame = z.discriminatedUnion('type', [
     changed: z.boolean(),
     value: z.string().nullable(),
     dataframes: z.array(DataFrameSummary).max(100),
+    saved: z.array(SavedFigure).max(MAX_SAVED),
     marked: z.boolean(),
     touched: z.boolean(),
     unprotected: z.string().max(1000).nullable(),
     variables: z.object({ added: Names, changed: Names, removed: Names, omitted: z.int().nonnegative().optional() }),
   }),
+  z.object({ type: z.literal('table'), id: z.string(), problem: z.string().max(2000).nullable() }),
   z.object({
     type: z.literal('variables'),
     id: z.string(),

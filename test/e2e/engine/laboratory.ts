@@ -51,6 +51,7 @@ export class Laboratory implements AsyncDisposable {
       limits: { ...this.#config.limits, ...limits },
       mounts: [],
       network: false,
+      readOnly: false,
       environment: {},
       twins: true,
       ...options,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { EngineSession } from '../engine/engine.ts';
-import { VivariumError } from '../errors.ts';
-import type { Execution } from '../execution/execution.ts';
-import { foldExecution } from '../execution/fold.ts';
-import type { Settings } from './options.ts';
+import type { EngineSession } from '../../engine/engine.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Execution } from '../../execution/execution.ts';
+import { foldExecution } from '../../execution/fold.ts';
+import type { Settings } from '../options.ts';
 
 /** Code that runs once before everything else in a session, and again whenever its state had to begin anew. */
 export class InitCode {

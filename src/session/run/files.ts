@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { changedSince, takeInventory, type Inventory } from '../artifact/changes.ts';
-import { collect } from '../artifact/collect.ts';
+import type { Artifact } from '../../artifact/artifact.ts';
+import { changedSince, takeInventory, type Inventory } from '../../artifact/changes.ts';
+import { collect } from '../../artifact/collect.ts';
 import {
   listFiles,
   openFile,
@@ -9,11 +11,13 @@ import {
   type FileFacts,
   type FileList,
   type FileSource,
-} from '../artifact/files.ts';
-import type { ArtifactStore } from '../artifact/store.ts';
-import type { EngineSession } from '../engine/engine.ts';
-import type { ProducedFile } from '../execution/execution.ts';
-import type { Settings } from './options.ts';
+} from '../../artifact/files.ts';
+import { mimeOf } from '../../artifact/mime.ts';
+import type { ArtifactStore } from '../../artifact/store.ts';
+import type { EngineSession } from '../../engine/engine.ts';
+import { VivariumError } from '../../errors.ts';
+import type { ProducedFile } from '../../execution/execution.ts';
+import type { Settings } from '../options.ts';
 
 const MAX_KEPT_FILES = 100;
 
@@ -50,6 +54,28 @@ export class SessionFiles {
   /** Removes a file, a link or an empty directory. */
   remove(path: string): void {
     removeFile(this.#inner.workspace, path);
+  }
+
+  /** Has a file written that is for its owner alone: it goes into the store and leaves the workspace. */
+  async takeOut(name: string, write: (path: string) => Promise<void>): Promise<Artifact> {
+    const id = randomUUID();
+    const path = `.output/${id}`;
+    try {
+      await write(path);
+      await using file = await openFile(this.#inner.workspace, path);
+      return await this.#store.keep(file, { name, mime: mimeOf(name), sessionId: this.#inner.id, executionId: id });
+    } finally {
+      this.discard(path);
+    }
+  }
+
+  /** Removes a file of ours, if it is still there. */
+  discard(path: string): void {
+    try {
+      this.remove(path);
+    } catch (error) {
+      if (!(error instanceof VivariumError)) throw error; // the program has removed it, or put something else there
+    }
   }
 
   /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */

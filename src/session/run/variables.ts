@@ -1,5 +1,5 @@
-import { VivariumError } from '../errors.ts';
-import type { Json } from '../execution/execution.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Json } from '../../execution/execution.ts';
 
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { EngineSession, Rollback, RunRequest } from '../engine/engine.ts';
-import { VivariumError } from '../errors.ts';
-import type { Event, Summary } from '../execution/event.ts';
-import type { Execution, Variable } from '../execution/execution.ts';
-import { foldExecution } from '../execution/fold.ts';
-import type { Ending } from './endings.ts';
+import type { Artifact } from '../../artifact/artifact.ts';
+import type { EngineSession, Rollback, RunRequest, TableFormat } from '../../engine/engine.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Event, Summary } from '../../execution/event.ts';
+import type { Execution, Variable } from '../../execution/execution.ts';
+import { foldExecution } from '../../execution/fold.ts';
+import type { Ending } from '../endings.ts';
 import type { SessionFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
-import type { Run, Settings } from './options.ts';
+import type { Run, Settings } from '../options.ts';
+import type { Products } from './products.ts';
 import { Turns } from './turns.ts';
 
 export interface RunsParts {
   readonly inner: EngineSession;
   readonly files: SessionFiles;
+  readonly products: Products;
   readonly settings: Settings;
   readonly maxQueue: number;
   /** How an earlier session of the same key ended, for the first run to say. */
@@ -25,6 +28,7 @@ export interface RunsParts {
 export class Runs {
   readonly #inner: EngineSession;
   readonly #files: SessionFiles;
+  readonly #products: Products;
   readonly #settings: Settings;
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
@@ -35,9 +39,10 @@ export class Runs {
   #generation = 1;
   #loss: Ending | undefined;
 
-  constructor({ inner, files, settings, maxQueue, loss, onFailure }: RunsParts) {
+  constructor({ inner, files, products, settings, maxQueue, loss, onFailure }: RunsParts) {
     this.#inner = inner;
     this.#files = files;
+    this.#products = products;
     this.#settings = settings;
     this.#onFailure = onFailure;
     this.#turns = new Turns(inner.id, maxQueue);
@@ -79,20 +84,20 @@ export class Runs {
       await this.#initialise(request.signal);
       this.#executions += 1;
       await this.#files.beginRun();
+      await using products = this.#products.begin({ number: this.#executions, executionId: request.id });
       for await (const event of this.#inner.stream(request)) {
         if (event.type === 'done') summary = this.#account(event.summary);
-        else yield event;
+        else {
+          await products.hear(event);
+          yield event;
+        }
       }
-      if (summary?.mayHaveWritten === true && !this.isClosed) yield* this.#produced(request.id);
+      if (summary !== undefined && !this.isClosed) summary = yield* products.collect(summary);
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
       summary = this.#neverRan(request.id);
     }
     if (summary !== undefined) yield { type: 'done', summary };
-  }
-
-  async *#produced(id: string): AsyncGenerator<Event, void, undefined> {
-    for await (const file of this.#files.produced(id)) yield { type: 'file', file };
   }
 
   async interrupt(): Promise<void> {
@@ -121,6 +126,13 @@ export class Runs {
     return this.#inTurn(async () => {
       await this.#initialise();
       return this.#inner.inspect();
+    });
+  }
+
+  exportTable(name: string, format: TableFormat): Promise<Artifact> {
+    return this.#inTurn(async () => {
+      await this.#initialise();
+      return this.#files.takeOut(`${name}.${format}`, (path) => this.#inner.writeTable({ name, format, path }));
     });
   }
 

@@ -1,0 +1,107 @@
+import type { ArtifactStore } from '../../artifact/store.ts';
+import type { Event, SavedFigure } from '../../execution/event.ts';
+import type { ProducedFigure, ProducedFile, Result } from '../../execution/execution.ts';
+
+/** What a picture may be shown as, best first, and how a file of it is called. */
+const FORMS: readonly (readonly [mime: string, extension: string])[] = [
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/svg+xml', 'svg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+  ['application/vnd.plotly.v1+json', 'plotly.json'],
+];
+const MAX_KEPT = 100;
+
+interface Picture {
+  readonly result: Result;
+  readonly index: number;
+  readonly number: number | undefined;
+}
+
+/** The pictures of one run: those that it showed, and those that it only saved. */
+export class RunFigures {
+  #pictures: Picture[] = [];
+  #results = 0;
+
+  hear(event: Event): void {
+    if (event.type === 'clear') {
+      this.#pictures = [];
+      this.#results = 0;
+    } else if (event.type === 'result') {
+      const { result, picture: number } = event;
+      if (formOf(result) !== undefined) this.#pictures.push({ result, index: this.#results, number });
+      this.#results += 1;
+    }
+  }
+
+  /** Each picture once, with a copy kept: in the order in which they were shown, then those that were only saved. */
+  async *produced(
+    saved: readonly SavedFigure[],
+    files: readonly ProducedFile[],
+    keep: Keep,
+  ): AsyncGenerator<ProducedFigure, void, undefined> {
+    for (const [position, picture] of this.#pictures.entries()) {
+      const file = saved.find(({ picture: shownAs }) => shownAs !== undefined && shownAs === picture.number);
+      const path = files.find(({ path: written }) => written === file?.path)?.path;
+      const copy = position < MAX_KEPT ? await keepShown(picture.result, position + 1, keep) : tooMany(picture.result);
+      yield { result: picture.index, ...(path !== undefined && { path }), ...about(picture.result), ...copy };
+    }
+    for (const figure of saved.filter(({ picture }) => !this.#shows(picture))) {
+      const file = files.findLast(({ path }) => path === figure.path);
+      if (file !== undefined) yield { ...about(figure), ...factsOf(file) };
+    }
+  }
+
+  #shows(number: number | undefined): boolean {
+    return number !== undefined && this.#pictures.some((picture) => picture.number === number);
+  }
+}
+
+export interface Keep {
+  readonly store: ArtifactStore;
+  readonly sessionId: string;
+  readonly executionId: string;
+}
+
+type Copy = Pick<ProducedFigure, 'mime' | 'sizeBytes' | 'id' | 'sha256' | 'notKept'>;
+
+async function keepShown(result: Result, number: number, { store, ...ids }: Keep): Promise<Copy> {
+  const [mime, extension, content] = formOf(result) ?? ['', '', ''];
+  await using draft = await store.draft();
+  await draft.write(bytesOf(mime, content));
+  const { id, sizeBytes, sha256 } = draft.keep({ name: `figure-${number}.${extension}`, mime, ...ids });
+  return { mime, sizeBytes, id, sha256 };
+}
+
+function tooMany(result: Result): Copy {
+  const [mime, , content] = formOf(result) ?? ['', '', ''];
+  return { mime, sizeBytes: bytesOf(mime, content).length, notKept: `more than ${MAX_KEPT} pictures` };
+}
+
+function factsOf({ path, mime, sizeBytes, id, sha256, notKept }: ProducedFile): Copy & { readonly path: string } {
+  return {
+    path,
+    mime,
+    sizeBytes,
+    ...(id !== undefined && { id }),
+    ...(sha256 !== undefined && { sha256 }),
+    ...(notKept !== undefined && { notKept }),
+  };
+}
+
+function about({ title, chart }: Pick<Result, 'title' | 'chart'>): Pick<ProducedFigure, 'title' | 'chart'> {
+  return { ...(title !== undefined && { title }), ...(chart !== undefined && { chart }) };
+}
+
+function formOf({ data }: Result): readonly [mime: string, extension: string, content: string] | undefined {
+  for (const [mime, extension] of FORMS) {
+    const content = data[mime];
+    if (content !== undefined) return [mime, extension, content];
+  }
+  return undefined;
+}
+
+function bytesOf(mime: string, content: string): Buffer {
+  return Buffer.from(content, mime.startsWith('image/') && mime !== 'image/svg+xml' ? 'base64' : 'utf8');
+}

@@ -1,0 +1,74 @@
+import type { ArtifactStore } from '../../artifact/store.ts';
+import type { Event, Summary } from '../../execution/event.ts';
+import type { ProducedFile } from '../../execution/execution.ts';
+import type { Settings } from '../options.ts';
+import { RunFigures } from './figures.ts';
+import type { SessionFiles } from './files.ts';
+import { Spills, type RunSpills } from './spills.ts';
+
+interface ProductsParts {
+  readonly sessionId: string;
+  readonly store: ArtifactStore;
+  readonly files: SessionFiles;
+  readonly settings: Settings;
+}
+
+/** What the runs of a session leave behind besides its state: files, figures, long outputs. */
+export class Products {
+  readonly #parts: ProductsParts;
+  readonly #spills: Spills;
+
+  constructor(parts: ProductsParts) {
+    this.#parts = parts;
+    this.#spills = new Spills(parts.store, parts.files, parts.settings);
+  }
+
+  begin({ number, executionId }: { readonly number: number; readonly executionId: string }): RunProducts {
+    const { sessionId, store, files } = this.#parts;
+    return new RunProducts({ number, sessionId, executionId, store, files, spills: this.#spills });
+  }
+}
+
+interface RunProductsParts extends Omit<ProductsParts, 'settings'> {
+  readonly number: number;
+  readonly executionId: string;
+  readonly spills: Spills;
+}
+
+/** What one run leaves behind. */
+export class RunProducts implements AsyncDisposable {
+  readonly #parts: RunProductsParts;
+  readonly #figures = new RunFigures();
+  readonly #outputs: RunSpills;
+
+  constructor(parts: RunProductsParts) {
+    this.#parts = parts;
+    this.#outputs = parts.spills.begin();
+  }
+
+  async hear(event: Event): Promise<void> {
+    this.#figures.hear(event);
+    await this.#outputs.hear(event);
+  }
+
+  /** Tells what was produced, and gives the summary with what belongs there. */
+  async *collect(summary: Summary): AsyncGenerator<Event, Summary, undefined> {
+    const { files, store, spills, ...ids } = this.#parts;
+    const written: ProducedFile[] = [];
+    if (summary.mayHaveWritten) {
+      for await (const file of files.produced(ids.executionId)) {
+        written.push(file);
+        yield { type: 'file', file };
+      }
+    }
+    for await (const figure of this.#figures.produced(summary.savedFigures ?? [], written, { store, ...ids })) {
+      yield { type: 'figure', figure };
+    }
+    const found = await this.#outputs.keep(spills, ids);
+    return found === undefined ? summary : { ...summary, spills: found };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#outputs[Symbol.asyncDispose]();
+  }
+}

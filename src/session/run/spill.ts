@@ -1,0 +1,54 @@
+import type { Artifact } from '../../artifact/artifact.ts';
+import type { Draft } from '../../artifact/draft.ts';
+import type { ArtifactStore } from '../../artifact/store.ts';
+
+export interface SpillLimits {
+  /** Output up to this size is told as it is and needs no file. */
+  readonly toldBytes: number;
+  /** Size of the file. */
+  readonly maxBytes: number;
+}
+
+/** All of one output stream of a run, as a file, once it is longer than what is told of it. */
+export class Spill implements AsyncDisposable {
+  readonly #store: ArtifactStore;
+  readonly #limits: SpillLimits;
+  #waiting: string[] = [];
+  #totalBytes = 0;
+  #draft: Draft | undefined;
+
+  constructor(store: ArtifactStore, limits: SpillLimits) {
+    this.#store = store;
+    this.#limits = limits;
+  }
+
+  async add(text: string): Promise<void> {
+    this.#totalBytes += Buffer.byteLength(text);
+    if (this.#limits.maxBytes === 0) return;
+    if (this.#totalBytes <= this.#limits.toldBytes) this.#waiting.push(text);
+    else await this.#write(text);
+  }
+
+  /** The file, when there had to be one. */
+  keep(facts: { name: string; sessionId: string; executionId: string }): Artifact | undefined {
+    return this.#draft?.keep({ ...facts, mime: 'text/plain' });
+  }
+
+  /** Whether the file has a limit that the output went over. */
+  get isCut(): boolean {
+    return this.#draft !== undefined && this.#draft.sizeBytes < this.#totalBytes;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#draft?.[Symbol.asyncDispose]();
+  }
+
+  async #write(text: string): Promise<void> {
+    this.#draft ??= await this.#store.draft();
+    const room = this.#limits.maxBytes - this.#draft.sizeBytes;
+    if (room <= 0) return;
+    const bytes = Buffer.from(this.#waiting.join('') + text);
+    this.#waiting = [];
+    await this.#draft.write(bytes.subarray(0, room));
+  }
+}

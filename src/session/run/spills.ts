@@ -1,0 +1,90 @@
+import type { ArtifactStore } from '../../artifact/store.ts';
+import type { Event, Summary } from '../../execution/event.ts';
+import type { Spill as SpillFacts } from '../../execution/execution.ts';
+import type { Settings } from '../options.ts';
+import type { SessionFiles } from './files.ts';
+import { Spill } from './spill.ts';
+
+const DIRECTORY = '.output';
+const STREAMS = ['stdout', 'stderr'] as const;
+
+/** Long outputs of a session's runs: each in a file of the workspace, where the next run can read it. */
+export class Spills {
+  readonly #store: ArtifactStore;
+  readonly #files: SessionFiles;
+  readonly #limits: { readonly toldBytes: number; readonly maxBytes: number };
+  /** What is in the workspace now, oldest first. */
+  readonly #placed: { readonly path: string; readonly sizeBytes: number }[] = [];
+
+  constructor(store: ArtifactStore, files: SessionFiles, { limits }: Settings) {
+    this.#store = store;
+    this.#files = files;
+    this.#limits = { toldBytes: limits.outputBytes, maxBytes: limits.spillMb * 2 ** 20 };
+  }
+
+  begin(): RunSpills {
+    return new RunSpills({
+      stdout: new Spill(this.#store, this.#limits),
+      stderr: new Spill(this.#store, this.#limits),
+    });
+  }
+
+  /** Puts an output into the workspace, in place of older ones if there is no room for all. */
+  async place(path: string, artifact: { readonly id: string; readonly sizeBytes: number }): Promise<void> {
+    const room = this.#limits.maxBytes - artifact.sizeBytes;
+    const size = (): number => this.#placed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    for (let oldest = this.#placed[0]; oldest !== undefined && size() > room; oldest = this.#placed[0]) {
+      this.#placed.shift();
+      this.#files.discard(oldest.path);
+    }
+    const content = await this.#store.open(artifact.id);
+    try {
+      await this.#files.upload(path, content);
+    } finally {
+      content.destroy(); // a workspace that refuses the file leaves it unread
+    }
+    this.#placed.push({ path, sizeBytes: artifact.sizeBytes });
+  }
+}
+
+/** The long outputs of one run. */
+export class RunSpills implements AsyncDisposable {
+  readonly #streams: Readonly<Record<'stdout' | 'stderr', Spill>>;
+
+  constructor(streams: Readonly<Record<'stdout' | 'stderr', Spill>>) {
+    this.#streams = streams;
+  }
+
+  async hear(event: Event): Promise<void> {
+    if (event.type === 'output') await this.#streams[event.stream].add(event.text);
+  }
+
+  /** Where the outputs are that are too long to be told. A workspace that takes no file is no reason to fail the run. */
+  async keep(
+    spills: Spills,
+    run: { number: number; sessionId: string; executionId: string },
+  ): Promise<Summary['spills']> {
+    const { number, ...ids } = run;
+    const found: { stdout?: SpillFacts; stderr?: SpillFacts } = {};
+    for (const stream of STREAMS) {
+      const name = `${DIRECTORY}/run-${number}.${stream}.txt`;
+      const spill = this.#streams[stream];
+      const artifact = spill.keep({ name, ...ids });
+      if (artifact === undefined) continue;
+      const isPlaced = await spills.place(name, artifact).then(
+        () => true,
+        () => false,
+      );
+      found[stream] = {
+        ...(isPlaced && { spilledTo: name }),
+        spillId: artifact.id,
+        ...(spill.isCut && { spilledBytes: artifact.sizeBytes }),
+      };
+    }
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const stream of STREAMS) await this.#streams[stream][Symbol.asyncDispose]();
+  }
+}
