@@ -1,0 +1,46 @@
+import { VivariumError } from '../errors.ts';
+import { createInterpreter, type Interpreter } from '../session/interpreter.ts';
+import type { InterpreterOptions } from '../session/options.ts';
+
+/** The interpreter that a tool runs on: one that it was given and shares, or one of its own, started when first needed. */
+export class LazyEngine implements AsyncDisposable {
+  readonly #given: Interpreter | undefined;
+  readonly #options: InterpreterOptions;
+  #own: Promise<Interpreter> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(given: Interpreter | undefined, options: InterpreterOptions = {}) {
+    this.#given = given;
+    this.#options = options;
+  }
+
+  /** Whether closing ends the interpreter too. */
+  get isOwn(): boolean {
+    return this.#given === undefined;
+  }
+
+  async get(): Promise<Interpreter> {
+    if (this.#closing !== undefined) {
+      throw new VivariumError('ENGINE_CLOSED', 'The tool is closed. Create a new one.');
+    }
+    if (this.#given !== undefined) return this.#given;
+    this.#own ??= createInterpreter(this.#options).catch((error: unknown) => {
+      this.#own = undefined; // what was in the way may be gone at the next call
+      throw error;
+    });
+    return this.#own;
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const own = await this.#own?.catch(() => undefined); // who started it has met the error
+    await own?.close();
+  }
+}

@@ -1,0 +1,82 @@
+import { realpath, stat } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import { Limits, parse } from '../../config.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Interpreter } from '../../session/interpreter.ts';
+import { DEFAULT_INIT_CODE } from './init-code.ts';
+
+export interface ToolSetOptions {
+  readonly name: string;
+  /** A directory of the host that interpreters work in and may write to; without it each has a workspace of its own. */
+  readonly workdir?: string | null;
+  /** Shared by whoever was given it, and closed by nobody here; without it the toolset starts one of its own. */
+  readonly engine?: Interpreter;
+  /** Runs once in each interpreter; null for nothing. */
+  readonly initCode?: string | null;
+  readonly init_code?: string | null;
+  /** Seconds that one run may take; null or 0 for as long as a limit can be, which is a day. */
+  readonly timeout?: number | null;
+  /** Runs the same code again after a crash, side effects included. */
+  readonly retryOnCrash?: boolean;
+  /** Most interpreters of this toolset; the engine has caps of its own. */
+  readonly maxInterpreters?: number;
+  readonly memoryMb?: number;
+}
+
+const MAX_TIMEOUT_S = 24 * 3600;
+
+const Options = z.strictObject({
+  name: z.string().min(1),
+  workdir: z.string().nullish(),
+  initCode: z.string().nullish(),
+  init_code: z.string().nullish(),
+  timeout: z.number().nonnegative().max(MAX_TIMEOUT_S).nullable().default(600),
+  retryOnCrash: z.boolean().default(false),
+  maxInterpreters: z.int().positive().optional(),
+  memoryMb: Limits.shape.memoryMb.unwrap().optional(),
+});
+
+/** What a toolset was made with, nothing left open. */
+export interface ToolSetSettings {
+  readonly name: string;
+  readonly workdir: string | null;
+  readonly initCode: string | null;
+  readonly timeoutMs: number;
+  readonly retryOnCrash: boolean;
+  readonly maxInterpreters: number;
+  readonly memoryMb: number | undefined;
+}
+
+export function parseToolSet(given: ToolSetOptions): ToolSetSettings {
+  const { engine: _, ...options } = given;
+  const { workdir, initCode, init_code: snake, timeout, maxInterpreters, memoryMb, ...rest } = parse(Options, options);
+  return {
+    ...rest,
+    workdir: workdir == null ? null : path.resolve(expandHome(workdir)),
+    initCode: firstGiven(initCode, snake),
+    timeoutMs: Math.ceil((timeout || MAX_TIMEOUT_S) * 1000),
+    maxInterpreters: maxInterpreters ?? Infinity,
+    memoryMb,
+  };
+}
+
+/** The directory itself: it is shown to sessions at its own path, so that no step of it may be a link. */
+export async function resolveWorkdir(workdir: string): Promise<string> {
+  const resolved = await realpath(workdir).catch(() => null);
+  const isUsable = resolved !== null && resolved !== '/' && (await stat(resolved)).isDirectory();
+  if (isUsable) return resolved;
+  const reason = resolved === '/' ? 'is the root of all files' : 'is not a directory that can be reached';
+  throw new VivariumError('CONFIG_INVALID', `The workdir ${workdir} ${reason}. Name a directory that exists.`);
+}
+
+/** Null is an answer, undefined is none. */
+function firstGiven(...candidates: readonly (string | null | undefined)[]): string | null {
+  const given = candidates.find((candidate) => candidate !== undefined);
+  return given === undefined ? DEFAULT_INIT_CODE : given;
+}
+
+function expandHome(directory: string): string {
+  return directory === '~' || directory.startsWith('~/') ? path.join(os.homedir(), directory.slice(1)) : directory;
+}
