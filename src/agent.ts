@@ -16,5 +16,6 @@ export type { ToolInput } from './agent/step/tool-input.ts';
 export { defaultModel, OpenAILLM } from './agent/model/openai.ts';
 export type { Llm, ModelSource } from './agent/model/openai.ts';
 export type { ChatOptions, ChatStreams } from './agent/chat/chat.ts';
+export { Display } from './agent/chat/display.ts';
 export type { Kind, Look } from './agent/chat/display.ts';
 export type { ModelConfigInput } from './config.ts';

@@ -16,7 +16,8 @@ import { connect, type Llm } from './model/openai.ts';
 import { streamReply, type BoundModel, type RequestedCall } from './model/reply.ts';
 import type { Seen, Toolbox } from './toolbox.ts';
 
-const LIMIT_REACHED = 'I was unable to complete the task within the allowed number of steps.';
+/** What an agent answers that has used up its iterations. */
+export const LIMIT_REACHED = 'I was unable to complete the task within the allowed number of steps.';
 
 export interface LoopParts {
   readonly llm: Llm;

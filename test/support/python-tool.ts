@@ -47,7 +47,7 @@ function fiveKeys({ logs, error, files, figures, dataframes }: Execution): Json 
     stdout: logs.stdout,
     stderr: logs.stderr + (error?.traceback ?? ''),
     files: files.map(({ path, sizeBytes }) => ({ path, size: sizeBytes })),
-    plots: figures.map(({ path, sizeBytes }) => ({ path, size: sizeBytes })),
+    plots: figures.map(({ path, title, sizeBytes }) => ({ path: path ?? title ?? '', size: sizeBytes })),
     dataframes: dataframes.map(({ name, repr }) => ({ name, repr })),
   };
 }

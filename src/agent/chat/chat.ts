@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { VivariumError } from '../../errors.ts';
 import type { AgentEvent } from '../step/events.ts';
-import { Display, type Look } from './display.ts';
+import { Display } from './display.ts';
 
 export interface ChatStreams {
   readonly input: NodeJS.ReadableStream;
@@ -11,7 +11,7 @@ export interface ChatStreams {
 export interface ChatOptions extends ChatStreams {
   readonly signal?: AbortSignal | undefined;
   /** By itself plain text on the output. */
-  readonly look?: Look;
+  readonly display?: Display;
 }
 
 /** Something to talk with. */
@@ -33,7 +33,7 @@ export class Chat {
   constructor(partner: Partner, options: ChatOptions) {
     this.#partner = partner;
     this.#options = options;
-    this.#display = new Display(options.look ?? { write: (text) => void options.output.write(text) });
+    this.#display = options.display ?? new Display({ write: (text) => void options.output.write(text) });
   }
 
   async run(): Promise<void> {
@@ -82,8 +82,8 @@ export class Chat {
       for await (const event of this.#partner.streamSteps(message, { signal: stop })) await this.#display.show(event);
     } catch (error) {
       signal?.throwIfAborted();
-      if (turn.signal.aborted) await this.#display.notice('interrupted; the variables are still there');
-      else if (error instanceof VivariumError) await this.#display.notice(`error: ${error.message}`);
+      if (turn.signal.aborted) await this.#display.block('notice', 'interrupted; the variables are still there');
+      else if (error instanceof VivariumError) await this.#display.block('notice', `error: ${error.message}`);
       else throw error;
     } finally {
       this.#turn = undefined;

@@ -7,15 +7,16 @@ export interface Look {
   write(text: string): Promise<void> | void;
   /** Colours, where there are any. */
   style?(kind: Kind, text: string): string;
-  /** Shows what text cannot: pictures. */
-  showExtras?(event: ObservationEvent): Promise<void>;
+  /** False for an observation that was shown already, while it came about. */
+  isNews?(event: ObservationEvent): boolean;
 }
 
 /** Shows what an agent does as text, while it does it. */
 export class Display {
   readonly #look: Look;
   #isAtLineStart = true;
-  #hasAnswerBegun = false;
+  /** Whether what the model says now came token by token. */
+  #isSaid = false;
 
   constructor(look: Look) {
     this.#look = look;
@@ -24,34 +25,48 @@ export class Display {
   async show(event: AgentEvent): Promise<void> {
     switch (event.type) {
       case 'token':
-        this.#hasAnswerBegun = true;
+        this.#isSaid = true;
         return this.#write(clean(event.token));
-      case 'thought': // its tokens were shown
-        return this.#endLine();
+      case 'thought':
+        return this.#say(event.thought);
       case 'action':
-        this.#hasAnswerBegun = false;
-        return this.#block('code', event.code ?? `${event.tool} ${String(event.tool_input)}`);
+        this.#isSaid = false;
+        return this.block('code', event.code ?? `${event.tool} ${String(event.tool_input)}`);
       case 'observation':
-        await this.#block(event.isError ? 'error' : 'output', event.text);
-        return this.#look.showExtras?.(event);
+        if (this.#look.isNews?.(event) === false) return this.#endLine();
+        return this.block(event.isError ? 'error' : 'output', event.text);
       case 'final_answer':
-        if (!this.#hasAnswerBegun) await this.#write(clean(event.answer));
-        this.#hasAnswerBegun = false;
-        return this.#endLine();
+        return this.#say(event.answer);
       case 'error': // whoever asked gets it as an exception
         return this.#endLine();
     }
   }
 
-  async notice(text: string): Promise<void> {
-    await this.#block('notice', text);
+  /** Text that begins and ends with a line. */
+  async block(kind: Kind, text: string): Promise<void> {
+    await this.#endLine();
+    const mark = kind === 'code' ? '│ ' : '';
+    for (const line of clean(text).trimEnd().split('\n')) await this.#write(`${this.#style(kind, mark + line)}\n`);
   }
 
-  async #block(kind: Kind, text: string): Promise<void> {
+  /** A piece of text that is still being written. */
+  async piece(kind: Kind, text: string): Promise<void> {
+    const cleaned = clean(text);
+    if (cleaned === '') return;
+    this.#isAtLineStart = cleaned.endsWith('\n');
+    await this.#look.write(this.#style(kind, cleaned));
+  }
+
+  /** What is for the terminal itself: a picture. */
+  async raw(text: string): Promise<void> {
     await this.#endLine();
-    const lines = clean(text).trimEnd().split('\n');
-    const mark = { code: '│ ', output: '', error: '', notice: '' }[kind];
-    for (const line of lines) await this.#write(`${this.#style(kind, mark + line)}\n`);
+    await this.#look.write(text);
+  }
+
+  async #say(text: string): Promise<void> {
+    if (!this.#isSaid) await this.#write(clean(text));
+    this.#isSaid = false;
+    await this.#endLine();
   }
 
   #style(kind: Kind, text: string): string {
@@ -72,5 +87,5 @@ export class Display {
 /** Neither a model nor a program may give orders to the terminal. */
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu, '');
+  return text.replaceAll(/\r\n?/gu, '\n').replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu, '');
 }

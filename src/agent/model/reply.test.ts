@@ -8,7 +8,7 @@ import { streamReply, type BoundModel, type Reply } from './reply.ts';
 function model(...pieces: ConstructorParameters<typeof AIMessageChunk>[0][]): BoundModel {
   const write = async function* () {
     await Promise.resolve();
-    for (const piece of pieces) yield new AIMessageChunk(piece);
+    for (const fields of pieces) yield new AIMessageChunk(fields);
   };
   return RunnableLambda.from(write) as unknown as BoundModel;
 }

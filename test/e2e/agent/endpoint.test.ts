@@ -95,6 +95,7 @@ test('breaking out of the loop hangs up too', async () => {
   }
   await untilHungUp(server);
   gate.resolve();
+  assert.equal(server.hangUps, 1);
 });
 
 test('aborting does not wait for an endpoint that asks for patience', async () => {

@@ -51,7 +51,8 @@ test('a LangChain tool is bound to a model and run by a ToolNode', async () => {
   const { messages } = (await new ToolNode([tool]).invoke({ messages: [reply] })) as { messages: ToolMessage[] };
   assert.match(messages[0]?.text ?? '', /^42$/m);
   assert.equal(messages[0]?.status, 'success');
-  assert.equal((messages[0]?.artifact as { stdout: string }).stdout, '42\n');
+  const artifact: unknown = messages[0]?.artifact;
+  assert.equal((artifact as { stdout: string }).stdout, '42\n');
 });
 
 test('a program that raises is a ToolMessage that says so, with the traceback', async () => {
