@@ -7,16 +7,23 @@ export class LazyEngine implements AsyncDisposable {
   readonly #given: Interpreter | undefined;
   readonly #options: InterpreterOptions;
   #own: Promise<Interpreter> | undefined;
+  #known: Interpreter | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(given: Interpreter | undefined, options: InterpreterOptions = {}) {
     this.#given = given;
+    this.#known = given;
     this.#options = options;
   }
 
   /** Whether closing ends the interpreter too. */
   get isOwn(): boolean {
     return this.#given === undefined;
+  }
+
+  /** The interpreter, if there is one by now. */
+  get known(): Interpreter | undefined {
+    return this.#known;
   }
 
   async get(): Promise<Interpreter> {
@@ -28,7 +35,7 @@ export class LazyEngine implements AsyncDisposable {
       this.#own = undefined; // what was in the way may be gone at the next call
       throw error;
     });
-    return this.#own;
+    return (this.#known = await this.#own);
   }
 
   close(): Promise<void> {

@@ -4,7 +4,7 @@ import { Limits, parse } from '../../config.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Interpreter } from '../../session/interpreter.ts';
 import { forModel } from '../../text/for-model.ts';
-import { readArguments, refuse } from '../arguments.ts';
+import { isAnswer, readArguments, refuse } from '../answers.ts';
 import { describeSurroundings } from '../description.ts';
 import { LazyEngine } from '../lazy-engine.ts';
 import type { CallOptions, Observation, Tool, ToolDefinition } from '../tool.ts';
@@ -124,6 +124,15 @@ export class CodeInterpreterTool implements Tool, AsyncDisposable {
   async #run({ code, input }: CodeInput, { signal }: Pick<CallOptions, 'signal'>): Promise<Report> {
     const source = code || input || '';
     if (source === '') return { payload: EMPTY, error: NO_CODE };
+    try {
+      return await this.#runOnce(source, signal);
+    } catch (error) {
+      if (isAnswer(error)) return { payload: EMPTY, error: error.message };
+      throw error;
+    }
+  }
+
+  async #runOnce(source: string, signal: AbortSignal | undefined): Promise<Report> {
     const engine = await this.#engine.get();
     const execution = await engine.runOnce(source, {
       echo: 'none',

@@ -3,7 +3,7 @@ import { parse } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { forModel } from '../../text/for-model.ts';
-import { readArguments, refuse } from '../arguments.ts';
+import { isAnswer, readArguments, refuse } from '../answers.ts';
 import { describeLimits } from '../description.ts';
 import { LazyEngine } from '../lazy-engine.ts';
 import { LazySession } from '../lazy-session.ts';
@@ -54,7 +54,7 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
   /** The output is what was printed; variables stay for the next run. */
   async run(input: CodeInput, options: Pick<CallOptions, 'signal'> = {}): Promise<ToolResult> {
     const execution = await this.#run(input, options);
-    if (execution === null) return new ToolResult('', NO_CODE);
+    if (typeof execution === 'string') return new ToolResult('', execution);
     const error = errorOf(execution);
     const { stdout } = execution.logs;
     return new ToolResult(stdout === '' && error === null ? NO_OUTPUT : stdout, error);
@@ -77,7 +77,7 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
     const read = readArguments(CodeArguments, args);
     if ('refusal' in read) return read.refusal;
     const execution = await this.#run(read.value, options);
-    if (execution === null) return refuse(NO_CODE, { output: '', error: NO_CODE });
+    if (typeof execution === 'string') return refuse(execution, { output: '', error: execution });
     const error = errorOf(execution);
     return { text: forModel(execution), payload: { output: execution.logs.stdout, error }, isError: error !== null };
   }
@@ -95,11 +95,17 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
     return this.close();
   }
 
-  async #run({ code, input }: CodeInput, { signal }: Pick<CallOptions, 'signal'>): Promise<Execution | null> {
+  /** The execution, or why there is none. */
+  async #run({ code, input }: CodeInput, { signal }: Pick<CallOptions, 'signal'>): Promise<Execution | string> {
     const source = code || input || '';
-    if (source === '') return null;
-    const session = await this.#session.get();
-    return session.runCode(source, { echo: 'none', timeoutMs: this.#timeoutMs, ...(signal && { signal }) });
+    if (source === '') return NO_CODE;
+    try {
+      const session = await this.#session.get();
+      return await session.runCode(source, { echo: 'none', timeoutMs: this.#timeoutMs, ...(signal && { signal }) });
+    } catch (error) {
+      if (isAnswer(error)) return error.message;
+      throw error;
+    }
   }
 }
 

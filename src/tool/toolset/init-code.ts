@@ -1,3 +1,5 @@
+import { changeDirectory } from '../host-directory.ts';
+
 /** Names that code for this toolset counts on. Figures are collected by the engine, which needs no `plt.show` of ours. */
 export const DEFAULT_INIT_CODE = `try:
     import os
@@ -16,7 +18,7 @@ export function enterDirectory(directory: string): string {
     `Sessions may not write in the workdir ${directory}: where Vivarium runs as root each has a user id of its own. ` +
     'Make it writable for others (chmod o+rwx), or run Vivarium as the user who owns it.';
   return [
-    `__import__("os").chdir(${JSON.stringify(directory)})`,
+    changeDirectory(directory),
     `if not __import__("os").access(".", 2): raise PermissionError(${JSON.stringify(refusal)})`,
     '',
   ].join('\n');

@@ -1,9 +1,7 @@
-import { realpath, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { Limits, parse } from '../../config.ts';
-import { VivariumError } from '../../errors.ts';
 import type { Interpreter } from '../../session/interpreter.ts';
 import { DEFAULT_INIT_CODE } from './init-code.ts';
 
@@ -60,15 +58,6 @@ export function parseToolSet(given: ToolSetOptions): ToolSetSettings {
     maxInterpreters: maxInterpreters ?? Infinity,
     memoryMb,
   };
-}
-
-/** The directory itself: it is shown to sessions at its own path, so that no step of it may be a link. */
-export async function resolveWorkdir(workdir: string): Promise<string> {
-  const resolved = await realpath(workdir).catch(() => null);
-  const isUsable = resolved !== null && resolved !== '/' && (await stat(resolved)).isDirectory();
-  if (isUsable) return resolved;
-  const reason = resolved === '/' ? 'is the root of all files' : 'is not a directory that can be reached';
-  throw new VivariumError('CONFIG_INVALID', `The workdir ${workdir} ${reason}. Name a directory that exists.`);
 }
 
 /** Null is an answer, undefined is none. */

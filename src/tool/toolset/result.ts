@@ -1,7 +1,6 @@
-import { VivariumError } from '../../errors.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Outcome } from '../../execution/outcome.ts';
-import { seconds } from '../description.ts';
+import { describeEnd, joinLines } from '../endings.ts';
 
 /** What `run_python_code` is called with. */
 export interface RunPythonArguments {
@@ -100,12 +99,6 @@ export function restartFailed(original: string, retry: string): RunPythonResult 
   return { success: false, result: null, stdout: '', stderr, interpreter_crashed: true };
 }
 
-/** Mistakes of a call and full houses are answers to it; whatever else goes wrong is not the caller's to see as data. */
-export function isAnswer(error: unknown): error is VivariumError {
-  const codes: readonly string[] = ['CONFIG_INVALID', 'SESSION_LIMIT', 'QUEUE_FULL', 'SESSION_BUSY', 'INIT_FAILED'];
-  return error instanceof VivariumError && codes.includes(error.code);
-}
-
 function errorType({ status }: Outcome): string {
   switch (status) {
     case 'timed-out':
@@ -119,27 +112,4 @@ function errorType({ status }: Outcome): string {
     case 'succeeded':
       return 'BrokenProcessPool';
   }
-}
-
-function describeEnd(outcome: Outcome): string {
-  switch (outcome.status) {
-    case 'succeeded':
-    case 'raised':
-      return '';
-    case 'timed-out':
-      return `The run was stopped at its limit of ${seconds(outcome.limitMs)} seconds${outcome.limit === 'cpu' ? ' of processor time' : ''}.`;
-    case 'cancelled':
-      return 'The run was cancelled.';
-    case 'out-of-memory':
-      return `The run needed more than its ${outcome.limitMb} MB of memory.`;
-    case 'crashed':
-      return `The interpreter crashed: ${outcome.reason}.`;
-  }
-}
-
-function joinLines(parts: readonly string[]): string {
-  return parts
-    .filter((part) => part !== '')
-    .map((part, index, all) => (index < all.length - 1 && !part.endsWith('\n') ? `${part}\n` : part))
-    .join('');
 }

@@ -2,13 +2,13 @@ import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { RunOptions } from '../../session/options.ts';
 import type { Session } from '../../session/session.ts';
+import { isAnswer } from '../answers.ts';
 import type { LazyEngine } from '../lazy-engine.ts';
 import { picturesOf } from '../pictures.ts';
 import { figureFields } from './figures.ts';
 import type { Entry, Interpreters } from './interpreters.ts';
 import {
   failedCall,
-  isAnswer,
   restartFailed,
   restartFields,
   restartOf,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { forModel } from '../../text/for-model.ts';
-import { readArguments } from '../arguments.ts';
+import { readArguments } from '../answers.ts';
 import type { CallOptions, Tool, ToolDefinition } from '../tool.ts';
 import type { ManageArguments, ManageResult, RunPythonArguments, RunPythonResult } from './result.ts';
 import type { Finished } from './runner.ts';

@@ -1,14 +1,15 @@
 import { parse, Limits } from '../../config.ts';
 import type { SessionOptions } from '../../session/options.ts';
+import { isAnswer } from '../answers.ts';
 import { describeSurroundings } from '../description.ts';
+import { resolveDirectory } from '../host-directory.ts';
 import { LazyEngine } from '../lazy-engine.ts';
 import type { CallContext, CallOptions, Tool } from '../tool.ts';
 import { enterDirectory } from './init-code.ts';
 import { Interpreters } from './interpreters.ts';
-import { parseToolSet, resolveWorkdir, type ToolSetOptions, type ToolSetSettings } from './options.ts';
+import { parseToolSet, type ToolSetOptions, type ToolSetSettings } from './options.ts';
 import {
   failedCall,
-  isAnswer,
   type ManageArguments,
   type ManageResult,
   type RunPythonArguments,
@@ -165,7 +166,7 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
 
   async #resolvedWorkdir(): Promise<string | null> {
     const { workdir } = this.#settings;
-    return workdir === null ? null : await (this.#workdir ??= resolveWorkdir(workdir));
+    return workdir === null ? null : await (this.#workdir ??= resolveDirectory('workdir', workdir));
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { VivariumError } from '../errors.ts';
 import type { Json } from '../execution/execution.ts';
 import type { Observation } from './tool.ts';
 
@@ -15,4 +16,10 @@ export function readArguments<T>(
 
 export function refuse(text: string, payload: Json): Observation {
   return { text, payload, isError: true };
+}
+
+/** Mistakes of a call and full houses are answers to it; whatever else goes wrong is not the caller's to see as data. */
+export function isAnswer(error: unknown): error is VivariumError {
+  const codes: readonly string[] = ['CONFIG_INVALID', 'SESSION_LIMIT', 'QUEUE_FULL', 'SESSION_BUSY', 'INIT_FAILED'];
+  return error instanceof VivariumError && codes.includes(error.code);
 }

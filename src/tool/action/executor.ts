@@ -1,0 +1,88 @@
+import { ActionValidCode, type ActionReturn } from './action-return.ts';
+import type { BaseAction } from './base-action.ts';
+import { FinishAction, InvalidAction, NoAction } from './builtin-actions.ts';
+import type { ApiDescription } from './description.ts';
+
+export interface ActionExecutorOptions {
+  readonly invalidAction?: BaseAction;
+  readonly noAction?: BaseAction;
+  readonly finishAction?: BaseAction;
+  /** Whether finishing is one of the actions that a model is shown. */
+  readonly finishInAction?: boolean;
+}
+
+/** Carries out actions by name. Those that are disabled are hidden and refused. */
+export class ActionExecutor {
+  readonly actions: Map<string, BaseAction>;
+  readonly #invalid: BaseAction;
+  readonly #none: BaseAction;
+  readonly #finish: BaseAction;
+
+  constructor(actions: BaseAction | readonly BaseAction[], options: ActionExecutorOptions = {}) {
+    this.#invalid = options.invalidAction ?? new InvalidAction();
+    this.#none = options.noAction ?? new NoAction();
+    this.#finish = options.finishAction ?? new FinishAction();
+    const all = [actions].flat();
+    if (options.finishInAction === true) all.push(this.#finish);
+    this.actions = new Map(all.map((action) => [action.name, action]));
+  }
+
+  /** What a model is told; each call of a toolkit under a name of its own, `Tool.api`. */
+  getActionsInfo(): ApiDescription[] {
+    return [...this.actions.values()]
+      .filter((action) => action.enable)
+      .flatMap(({ name, description }) => {
+        const { api_list: list } = description;
+        return list === undefined ? [description] : list.map((api) => ({ ...api, name: `${name}.${api.name}` }));
+      });
+  }
+
+  isValid(name: string): boolean {
+    return this.actions.get(name)?.enable ?? false;
+  }
+
+  actionNames(onlyEnabled = true): string[] {
+    return [...this.actions.keys()].filter((name) => !onlyEnabled || this.isValid(name));
+  }
+
+  addAction(action: BaseAction): void {
+    this.actions.set(action.name, action);
+  }
+
+  delAction(name: string): void {
+    this.actions.delete(name);
+  }
+
+  /** A name is that of an action, or `Tool.api`. */
+  async call(name: string, command: unknown): Promise<ActionReturn> {
+    const [actionName = '', api = 'run'] = name.split('.', 2);
+    const action = this.isValid(actionName) ? this.actions.get(actionName) : undefined;
+    if (action !== undefined) {
+      const returned = await action.call(command, api);
+      if (returned.valid !== ActionValidCode.FINISH) returned.valid = ActionValidCode.OPEN;
+      return returned;
+    }
+    if (name === this.#none.name) return this.#none.call(command);
+    return name === this.#finish.name ? this.#finish.call(command) : this.#invalid.call(undefined);
+  }
+
+  get_actions_info(): ApiDescription[] {
+    return this.getActionsInfo();
+  }
+
+  is_valid(name: string): boolean {
+    return this.isValid(name);
+  }
+
+  action_names(onlyEnabled = true): string[] {
+    return this.actionNames(onlyEnabled);
+  }
+
+  add_action(action: BaseAction): void {
+    this.addAction(action);
+  }
+
+  del_action(name: string): void {
+    this.delAction(name);
+  }
+}
