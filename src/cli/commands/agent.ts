@@ -40,7 +40,8 @@ export async function agent(question: string | undefined, flags: AgentFlags, con
   const isChat = question === undefined && stdin.isTTY && stdout.isTerminal;
   const asked = isChat ? '' : (question ?? (await text(stdin))).trim();
   if (!isChat && asked === '') throw new VivariumError('USAGE', 'There is no question. Give it as an argument.');
-  await using desk = await openDesk(llm, flags, context);
+  const files = await namedFiles(flags.file ?? []);
+  await using desk = await openDesk(llm, { flags, files }, context);
   return isChat ? await chat(desk, context) : await answer(asked, desk, context);
 }
 
@@ -50,7 +51,13 @@ interface Desk extends AsyncDisposable {
   readonly python: string;
 }
 
-async function openDesk(llm: OpenAILLM, flags: AgentFlags, context: Context): Promise<Desk> {
+/** What the agent works with: flags, and the files to upload by the name that they get. */
+interface Order {
+  readonly flags: AgentFlags;
+  readonly files: ReadonlyMap<string, string>;
+}
+
+async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Context): Promise<Desk> {
   const { environment, lifetime, stdout } = context;
   const { preload: _, ...input } = configOf(flags, environment); // what models use most is worth its time here
   const config = parseConfig(input, environment);
@@ -59,7 +66,7 @@ async function openDesk(llm: OpenAILLM, flags: AgentFlags, context: Context): Pr
     await createInterpreter({ ...input, dataDir: config.dataDir, signal: lifetime.signal }),
   );
   const session = await openSession(interpreter, flags);
-  const files = await uploadAll(session, flags.file ?? []);
+  const notes = await uploadAll(session, files);
   const display = makeDisplay(context);
   const folder = new RunFolder(
     flags.outputDir === undefined
@@ -72,7 +79,7 @@ async function openDesk(llm: OpenAILLM, flags: AgentFlags, context: Context): Pr
   const { maxIterations } = flags;
   const partner = new Agent({
     name: 'vivarium',
-    instructions: [INSTRUCTIONS, ...files].join('\n'),
+    instructions: [INSTRUCTIONS, ...notes].join('\n'),
     model: llm,
     ...(maxIterations !== undefined && { maxIterations }),
   });
@@ -86,22 +93,29 @@ function openSession(interpreter: Interpreter, { mount = [], allowNetwork = fals
   return interpreter.createSession({ mounts: mount.map(parseMount), network: allowNetwork, idleMs: null });
 }
 
-/** Puts files into the session, and says so for the model. */
-async function uploadAll(session: Session, files: readonly string[]): Promise<string[]> {
-  const sizes = new Map<string, number>();
+/** The files that the user names, by the names that they have in the session. */
+async function namedFiles(files: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const named = new Map<string, string>();
   for (const file of files) {
     const name = path.basename(file);
     const stats = await stat(file).catch((error: unknown) => unreadable(file, error));
     if (!stats.isFile()) throw new VivariumError('USAGE', `--file ${file} is not a file. Name files, or use --mount.`);
-    if (sizes.has(name)) {
+    if (named.has(name)) {
       throw new VivariumError('USAGE', `There are two files named ${name}. Rename one: both go into one directory.`);
     }
-    const { sizeBytes } = await session.files.upload(name, createReadStream(file));
-    sizes.set(name, sizeBytes);
+    named.set(name, file);
   }
-  return [...sizes].map(
-    ([name, bytes]) => `The user gave you the file ${name} (${bytes} bytes), in the current directory.`,
-  );
+  return named;
+}
+
+/** Puts files into the session, and says so for the model. */
+async function uploadAll(session: Session, files: ReadonlyMap<string, string>): Promise<string[]> {
+  const notes: string[] = [];
+  for (const [name, file] of files) {
+    const { sizeBytes } = await session.files.upload(name, createReadStream(file));
+    notes.push(`The user gave you the file ${name} (${sizeBytes} bytes), in the current directory.`);
+  }
+  return notes;
 }
 
 function unreadable(file: string, error: unknown): never {

@@ -1,6 +1,7 @@
 import { parseConfig } from '../../config.ts';
 import { createInterpreter } from '../../session/interpreter.ts';
 import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
+import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
 import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/schema-forms.ts';
 import { PythonInterpreterToolSet } from '../../tool/toolset/toolset.ts';
 import type { Context } from '../context.ts';
@@ -17,7 +18,9 @@ export async function tools(flags: ToolsFlags, { environment, stdout, lifetime }
   await using interpreter = await createInterpreter({ ...input, dataDir, signal: lifetime.signal });
   await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: interpreter });
   await using codeInterpreter = new CodeInterpreterTool({ engine: interpreter });
-  const definitions = await Promise.all([...toolset.tools(), codeInterpreter].map((tool) => tool.define()));
+  await using notebook = new IPythonInterpreter({ engine: interpreter });
+  const all = [...toolset.tools(), codeInterpreter, notebook.toTool()];
+  const definitions = await Promise.all(all.map((tool) => tool.define()));
   const traits = { isReadOnly: false, usesNetwork: interpreter.isolation.network !== 'none' };
   const forms = {
     openai: () => definitions.map(toOpenAITool),

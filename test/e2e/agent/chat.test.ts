@@ -5,6 +5,8 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'vitest';
 import { Agent } from '../../../src/agent.ts';
+import { PythonInterpreterToolSet } from '../../../src/tools.ts';
+import { toolResults } from '../../support/openai-server.ts';
 import { code, script, useInterpreter } from './laboratory.ts';
 
 const lab = useInterpreter();
@@ -98,7 +100,7 @@ test('neither model nor program gives orders to the terminal', async () => {
   const shown = await chat(agent, ['go']);
   // oxlint-disable-next-line no-control-regex
   assert.doesNotMatch(shown, /[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/u);
-  assert.match(shown, /bye \[31mred31m!/);
+  assert.match(shown, /bye \[31mred31m\n!/);
 });
 
 test('P-47 two agents with one toolset have interpreters of their own', async () => {
@@ -113,6 +115,23 @@ test('P-47 two agents with one toolset have interpreters of their own', async ()
   assert.match(await first.run('print(x)'), /^10$/m);
   assert.match(await second.run('print(x)'), /^20$/m);
   assert.notEqual(first.clientId, second.clientId);
+});
+
+test('P-43 U-37 pictures of the toolset are for the page, not for the model', async () => {
+  const program = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()';
+  const { llm, server } = await script([
+    { calls: [{ name: 'run_python_code', arguments: { code: program } }] },
+    { text: 'Drawn.' },
+  ]);
+  await using pythonTools = new PythonInterpreterToolSet({ name: 'python', engine: lab.interpreter });
+  const agent = new Agent({ name: 'artist', model: llm });
+  await agent.toolset(pythonTools);
+  await agent.run('Draw.');
+  const payload = JSON.parse(agent.memory.steps[0]?.observation ?? '') as { base64_uri: string[] };
+  assert.match(payload.base64_uri[0] ?? '', /^data:image\/png;base64,iVBORw0KGgo/);
+  const [shown = ''] = toolResults(server.requests[1] ?? assert.fail());
+  assert.doesNotMatch(shown, /base64|iVBOR|hidden_to_model/);
+  assert.match(shown, /figure/);
 });
 
 test('an agent answers one message at a time', async () => {
