@@ -63,6 +63,8 @@ test('a key of OpenAI is not sent to another server', () => {
   const environment = { OPENAI_API_KEY: 'o-key', VIVARIUM_LLM_BASE_URL: 'http://v/v1', VIVARIUM_LLM_MODEL: 'v' };
   assert.equal(parseModelConfig({}, environment).apiKey, undefined);
   assert.equal(parseModelConfig({ baseUrl: 'http://w/v1' }, environment).apiKey, undefined);
+  assert.equal(parseModelConfig({ baseUrl: 'https://api.openai.com.evil/v1' }, environment).apiKey, undefined);
+  assert.equal(parseModelConfig({ baseUrl: 'https://api.openai.com/v1' }, environment).apiKey, 'o-key');
 });
 
 test('nothing, half a model and a wrong one are errors', () => {

@@ -112,12 +112,18 @@ export function parseModelConfig(input: ModelConfigInput, environment: NodeJS.Pr
   const { OPENAI_BASE_URL, OPENAI_API_KEY } = environment;
   const ownUrl = input.baseUrl ?? (VIVARIUM_LLM_BASE_URL || undefined);
   // A key of OpenAI goes to where its own variables say, never to another server.
-  const apiKey = input.apiKey ?? (VIVARIUM_LLM_API_KEY || (ownUrl === undefined && OPENAI_API_KEY) || undefined);
+  const isOpenAI = ownUrl === undefined || haveSameOrigin(ownUrl, OPENAI_BASE_URL || OPENAI_URL);
+  const apiKey = input.apiKey ?? (VIVARIUM_LLM_API_KEY || (isOpenAI && OPENAI_API_KEY) || undefined);
   const baseUrl = ownUrl ?? (OPENAI_BASE_URL || undefined);
   if (baseUrl === undefined && apiKey === undefined) throw notConfigured('no model is set');
   const model = input.model ?? (VIVARIUM_LLM_MODEL || (baseUrl === undefined ? OPENAI_MODEL : undefined));
   if (model === undefined) throw notConfigured(`${baseUrl} is set, but not the name of the model`);
   return parse(ModelConfig, { ...input, model, baseUrl: baseUrl ?? OPENAI_URL, apiKey });
+}
+
+function haveSameOrigin(one: string, other: string): boolean {
+  const origin = URL.parse(one)?.origin;
+  return origin !== undefined && origin === URL.parse(other)?.origin;
 }
 
 function notConfigured(why: string): VivariumError {

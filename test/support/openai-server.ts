@@ -35,6 +35,8 @@ export type Reply =
       readonly finish?: string;
       /** Kept waiting for before the last piece of a stream, or before the answer. */
       readonly until?: Promise<unknown>;
+      /** The connection breaks before the last piece of a stream. */
+      readonly breaksOff?: boolean;
     }
   | { readonly status: number; readonly message?: string; readonly retryAfter?: string };
 

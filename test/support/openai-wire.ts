@@ -39,6 +39,7 @@ export async function streamCompletion(
   send({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] });
   for (const [index, delta] of pieces.entries()) {
     if (index === pieces.length - 1) await reply.until;
+    if (index === pieces.length - 1 && reply.breaksOff) return void response.destroy();
     send({ choices: [{ index: 0, delta, finish_reason: null }] });
   }
   send({ choices: [{ index: 0, delta: {}, finish_reason: finishOf(reply) }] });

@@ -79,9 +79,10 @@ interface RawCall {
 }
 
 /** As they were written: `tool_calls` holds what LangChain guessed of arguments that break off. */
-function rawCalls(chunks: readonly AIMessageChunk[], { tool_calls = [] }: AIMessageChunk): readonly RawCall[] {
+function rawCalls(chunks: readonly AIMessageChunk[], message: AIMessageChunk): readonly RawCall[] {
   const pieces = chunks.flatMap(({ tool_call_chunks = [] }) => tool_call_chunks);
-  if (pieces.length === 0) return tool_calls;
+  // A model that does not stream gives one whole message.
+  if (pieces.length === 0) return [...(message.tool_calls ?? []), ...(message.invalid_tool_calls ?? [])];
   const groups: (typeof pieces)[] = [];
   for (const piece of pieces) {
     const known = groups.findLast(([first]) => (piece.id ? first?.id === piece.id : first?.index === piece.index));

@@ -41,6 +41,7 @@ export async function agent(question: string | undefined, flags: AgentFlags, con
   const asked = isChat ? '' : (question ?? (await text(stdin))).trim();
   if (!isChat && asked === '') throw new VivariumError('USAGE', 'There is no question. Give it as an argument.');
   const files = await namedFiles(flags.file ?? []);
+  llm.connect().catch(() => undefined); // loads while the engine starts; whoever asks it meets the error
   await using desk = await openDesk(llm, { flags, files }, context);
   return isChat ? await chat(desk, context) : await answer(asked, desk, context);
 }

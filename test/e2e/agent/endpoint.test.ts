@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage } from '@langchain/core/messages';
 import type { ChatResult } from '@langchain/core/outputs';
+import { fakeModel } from '@langchain/core/testing';
+import { ChatOpenAI } from '@langchain/openai';
 import { test } from 'vitest';
 import { ErrorEvent, FunctionCallingAgent, OpenAILLM, type AgentEvent } from '../../../src/agent.ts';
 import { OpenAIServer } from '../../support/openai-server.ts';
@@ -51,6 +53,43 @@ test('a wrong key, a wrong model and a refused request say what to check', async
     await assert.rejects(new FunctionCallingAgent({ llm }).run('?'), { code: 'LLM_FAILED', message });
     assert.equal(server.requests.length, 1);
   }
+});
+
+test('a connection that breaks in the middle of a reply is a failure, not an answer', async () => {
+  const { llm } = await script([{ text: 'One two three.', breaksOff: true }]);
+  const events: AgentEvent[] = [];
+  const watch = async (): Promise<void> => {
+    for await (const event of new FunctionCallingAgent({ llm }).streamSteps('?')) events.push(event);
+  };
+  await assert.rejects(watch(), { code: 'LLM_FAILED' });
+  assert.ok(!events.some(({ type }) => type === 'final_answer'));
+});
+
+test('a model that does not stream works too, broken arguments included', async () => {
+  const { server } = await script([
+    { calls: [{ name: 'code_interpreter', arguments: '{"code": ' }] },
+    code('print(2 + 3)'),
+    { text: 'Five.' },
+  ]);
+  const configuration = { baseURL: server.url };
+  const llm = new ChatOpenAI({ model: 'scripted', apiKey: 'none', disableStreaming: true, configuration });
+  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool] });
+  const events = await Array.fromAsync(agent.streamSteps('?'));
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['action', 'observation', 'action', 'observation', 'token', 'final_answer'],
+  );
+  assert.match(agent.memory.steps[0]?.observation ?? '', /^Tool error: .*not a JSON object/);
+  assert.match(agent.memory.steps[1]?.observation ?? '', /"stdout":"5\\n"/);
+  assert.ok(server.requests.every(({ stream }) => stream !== true));
+});
+
+test('any chat model of LangChain will do', async () => {
+  const call = { name: 'code_interpreter', args: { code: 'print("x" * 3)' }, id: 'c1', type: 'tool_call' as const };
+  const llm = fakeModel().respondWithTools([call]).respond(new AIMessage('Three.'));
+  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool] });
+  assert.equal(await agent.run('?'), 'Three.');
+  assert.match(agent.memory.steps[0]?.observation ?? '', /"stdout":"xxx\\n"/);
 });
 
 test('an endpoint that is not there says so', async () => {
