@@ -1,11 +1,6 @@
 import { HumanMessage, SystemMessage } from '@langchain/core/messages';
-import {
-  assemble,
-  parseFunctionCalling,
-  type AgentParts,
-  type AskOptions,
-  type FunctionCallingAgentOptions,
-} from './options.ts';
+import { parseFunctionCalling, type AskOptions, type FunctionCallingAgentOptions } from './options.ts';
+import { assemble, type AgentParts } from './parts.ts';
 import { finalAnswer } from './step/answer.ts';
 import type { AgentEvent } from './step/events.ts';
 import type { AgentMemory } from './step/memory.ts';

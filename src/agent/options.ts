@@ -1,13 +1,9 @@
 /** What agents are made with. */
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { parse } from '../config.ts';
 import { VivariumError } from '../errors.ts';
 import type { Tool } from '../tool/tool.ts';
-import { Loop } from './loop.ts';
 import type { Llm } from './model/openai.ts';
-import { AgentMemory } from './step/memory.ts';
-import { Toolbox } from './toolbox.ts';
 
 /** What bounds an agent. */
 export interface AgentLimits {
@@ -38,7 +34,7 @@ export interface FunctionCallingAgentOptions extends AgentLimits {
   readonly max_iterations?: number;
 }
 
-const limits = {
+const bounds = {
   maxIterations: z.int().min(1).default(10),
   maxToolContentLength: z.int().min(100).default(10_000),
   toolTimeoutMs: z.int().positive().max(86_400_000).default(3_600_000),
@@ -52,14 +48,17 @@ const Llm = z.custom<Llm>(
 );
 
 const FunctionCallingOptions = z.strictObject({
-  ...limits,
+  ...bounds,
   llm: Llm,
   tools: z
     .array(z.custom<Tool>((tool) => typeof tool === 'object' && tool !== null && 'define' in tool && 'call' in tool))
     .default([]),
   systemPrompt: z.string().default('You are a helpful AI assistant.'),
 });
-export type FunctionCallingOptions = Readonly<z.infer<typeof FunctionCallingOptions>>;
+type FunctionCallingOptions = Readonly<z.infer<typeof FunctionCallingOptions>>;
+
+/** What bounds an agent, nothing left open. */
+export type AgentBounds = Pick<FunctionCallingOptions, keyof typeof bounds>;
 
 /** A chat-like agent: instructions, a memory of what was said, and tools that come later. */
 export interface AgentOptions extends AgentLimits {
@@ -72,13 +71,13 @@ export interface AgentOptions extends AgentLimits {
 }
 
 const NamedAgentOptions = z.strictObject({
-  ...limits,
+  ...bounds,
   name: z.string().min(1),
   instructions: z.string().default('You are a helpful AI assistant.'),
   model: Llm.optional(),
   maxHistoryChars: z.int().nonnegative().default(200_000),
 });
-export type NamedAgentOptions = Readonly<z.infer<typeof NamedAgentOptions>>;
+type NamedAgentOptions = Readonly<z.infer<typeof NamedAgentOptions>>;
 
 export function parseFunctionCalling(options: FunctionCallingAgentOptions): FunctionCallingOptions {
   const { system_prompt, max_iterations, ...others } = options;
@@ -95,22 +94,4 @@ export function parseFunctionCalling(options: FunctionCallingAgentOptions): Func
 
 export function parseNamedAgent(options: AgentOptions): NamedAgentOptions {
   return parse(NamedAgentOptions, options);
-}
-
-/** What every agent is made of. */
-export interface AgentParts {
-  readonly clientId: string;
-  readonly memory: AgentMemory;
-  readonly toolbox: Toolbox;
-  readonly loop: Loop;
-}
-
-type Bounds = Pick<FunctionCallingOptions, keyof typeof limits>;
-
-export function assemble(llm: Llm, tools: readonly Tool[], bounds: Bounds): AgentParts {
-  const { maxIterations, maxSteps, maxToolContentLength, toolTimeoutMs } = bounds;
-  const clientId = bounds.clientId ?? `agent-${randomUUID()}`;
-  const memory = new AgentMemory(maxSteps);
-  const toolbox = new Toolbox(tools, { context: { clientId }, maxToolContentLength, toolTimeoutMs });
-  return { clientId, memory, toolbox, loop: new Loop({ llm, toolbox, memory, maxIterations }) };
 }

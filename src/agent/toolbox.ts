@@ -50,7 +50,9 @@ export class Toolbox {
     const stop = signal ? AbortSignal.any([signal, deadline]) : deadline;
     try {
       const { payload, text, isError } = await tool.call(args, { context, signal: stop });
-      return { observation: JSON.stringify(payload), text: fitForModel(text, maxToolContentLength), isError };
+      const shown = fitForModel(text, maxToolContentLength);
+      const why = isError && deadline.aborted ? `\n[stopped: a call may take ${toolTimeoutMs} ms]` : '';
+      return { observation: JSON.stringify(payload), text: shown + why, isError };
     } catch (error) {
       signal?.throwIfAborted();
       const said = error instanceof Error ? error.message : String(error);

@@ -224,7 +224,8 @@ test('P-06 agent.chat() without a terminal says what to do instead', async () =>
   const program = `
     import { Agent } from ${JSON.stringify(path.join(ROOT, 'src/agent.ts'))};
     await new Agent({ name: 'a' }).chat().catch((error) => console.log(error.code, error.message));`;
-  const child = spawn('setsid', ['-w', process.execPath, '--input-type=module', '-e', program], { stdio: 'pipe' });
+  // Detached is a session of its own, which has no terminal.
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { detached: true, stdio: 'pipe' });
   const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')]);
   assert.match(stdout, /^USAGE There is no terminal to chat on\. Give chat\(\) an input and an output stream\./);
 });

@@ -238,3 +238,12 @@ test('P-57 the model sees no more of an answer than it may', async () => {
   assert.ok(shown.length < 350);
   assert.match(shown, /characters omitted/);
 });
+
+test('P-57 a call that takes too long is stopped, the model is told why, and the variables stay', async () => {
+  const { llm, server } = await script([code('n = 7', 'while True: pass', 'print(n)'), { text: 'Seven.' }]);
+  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool], toolTimeoutMs: 500 });
+  assert.equal(await agent.run('?'), 'Seven.');
+  const [, stopped, after] = toolResults(server.requests[1] ?? assert.fail());
+  assert.match(stopped ?? '', /\[stopped: a call may take 500 ms\]$/);
+  assert.match(after ?? '', /^7$/m);
+});
