@@ -9,15 +9,19 @@ export type { Session, SessionInfo } from './session/session.ts';
 export type { InterpreterOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from './session/options.ts';
 export type { Artifact } from './artifact/artifact.ts';
 export type { Level, Limits, Mount } from './config.ts';
-export type { Echo, Rollback } from './engine/engine.ts';
+export type { Echo, Rollback, TableFormat } from './engine/engine.ts';
+export type { ExportOptions } from './notebook/export.ts';
+export type { Notebook } from './notebook/nbformat.ts';
 export type { Environment } from './environment/environment.ts';
 export type { Event, Summary } from './execution/event.ts';
 export type {
   DataFrameSummary,
   Execution,
   Json,
+  ProducedFigure,
   ProducedFile,
   Result,
+  Spill,
   StateReceipt,
   StreamBytes,
   Truncation,

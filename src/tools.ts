@@ -7,7 +7,7 @@ export type { CodeInterpreterPayload } from './tool/code-interpreter/payload.ts'
 export { PythonREPLTool, UNCONFINED } from './tool/code-interpreter/python-repl.ts';
 export type { PythonREPLOptions } from './tool/code-interpreter/python-repl.ts';
 export { ToolResult } from './tool/code-interpreter/tool-result.ts';
-export { IPythonInterpreter } from './tool/ipython/ipython.ts';
+export { IPythonInterpreter, TimeoutError } from './tool/ipython/ipython.ts';
 export type { IPythonOptions } from './tool/ipython/ipython.ts';
 export { BatchIPythonInterpreter } from './tool/ipython/batch.ts';
 export {
@@ -18,8 +18,7 @@ export {
 export type { Terminal } from './tool/ipython/terminal.ts';
 export { publishImageToLocal as publish_image_to_local } from './tool/ipython/images.ts';
 export { START_CODE } from './tool/ipython/start-code.ts';
-export { TimeoutError } from './tool/ipython/timeout-error.ts';
-export { getTool as get_tool, getToolClass as get_tool_cls, listTools as list_tools } from './tool/ipython/registry.ts';
+export { getTool as get_tool, getToolClass as get_tool_cls, listTools as list_tools } from './tool/action/registry.ts';
 export { ActionReturn, ActionStatusCode, ActionValidCode } from './tool/action/action-return.ts';
 export type { ActionItem } from './tool/action/action-return.ts';
 export { BaseAction } from './tool/action/base-action.ts';

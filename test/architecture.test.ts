@@ -18,11 +18,11 @@ const FACES = ['index.ts', 'agent.ts', 'tools.ts'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
   engine: ['execution'],
-  session: ['execution', 'engine', 'environment', 'artifact'],
+  session: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
+  notebook: ['execution'],
   environment: [],
   artifact: ['execution'],
   text: ['execution'],
-  notebook: ['execution'],
   storage: [],
   tool: ['execution', 'session', 'artifact', 'environment', 'text'],
   agent: ['execution', 'tool'],

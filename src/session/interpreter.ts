@@ -60,7 +60,9 @@ export class Interpreter implements AsyncDisposable {
     const engine = stack.use(await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }));
     const artifacts = stack.use(new ArtifactStore(path.join(config.dataDir, 'artifacts')));
     await artifacts.sweep({ maxAgeMs: config.artifactDays * DAY_MS, maxTotalBytes: config.artifactMb * 2 ** 20 });
-    const sessions = stack.use(new Sessions(engine, artifacts, config));
+    const sessions = stack.use(
+      new Sessions({ engine, store: artifacts, pythonVersion: environment.version, caps: config }),
+    );
     return new Interpreter({ environment, engine, artifacts, sessions, settings, owned: stack.move() });
   }
 

@@ -5,13 +5,15 @@ import type { Event } from '../execution/event.ts';
 import type { Execution, Json, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ArtifactStore } from '../artifact/store.ts';
+import { toNotebook, type ExportOptions } from '../notebook/export.ts';
+import type { Notebook } from '../notebook/nbformat.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
 import { SessionFiles } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
 import { Products } from './run/products.ts';
 import { Runs } from './run/runs.ts';
-import { assignments } from './run/variables.ts';
+import { assignments, contextAssignment } from './run/variables.ts';
 
 /** What is known of a session without asking its interpreter. */
 export interface SessionInfo {
@@ -36,6 +38,8 @@ export interface SessionParts {
   readonly settings: Settings;
   readonly maxQueue: number;
   readonly store: ArtifactStore;
+  /** Of the Python that it runs on. */
+  readonly pythonVersion: string;
   /** How an earlier session of this key ended, for the first run to say. */
   readonly loss: Ending | undefined;
 }
@@ -57,10 +61,13 @@ export class Session implements AsyncDisposable {
   readonly #hooks: SessionHooks;
   readonly #runs: Runs;
   readonly #idleWatch: IdleWatch;
+  readonly #pythonVersion: string;
   readonly #createdAt = new Date();
   #closing: Promise<void> | undefined;
 
-  constructor({ inner, key, settings, maxQueue, store, loss }: SessionParts, hooks: SessionHooks) {
+  constructor(parts: SessionParts, hooks: SessionHooks) {
+    const { inner, key, settings, maxQueue, store, pythonVersion, loss } = parts;
+    this.#pythonVersion = pythonVersion;
     this.id = inner.id;
     this.key = key;
     this.clientId = settings.clientId ?? null;
@@ -144,10 +151,17 @@ export class Session implements AsyncDisposable {
 
   /** Sets variables to JSON values, as a run of its own that can be rolled back. */
   async setVariables(variables: Readonly<Record<string, Json>>): Promise<void> {
-    const { outcome, error } = await this.execute(parseRun(assignments(variables), { echo: 'none' }));
-    if (outcome.status !== 'succeeded') {
-      throw new VivariumError('ENGINE_FAILED', `The variables could not be set: ${error?.value ?? outcome.status}.`);
-    }
+    await this.#assign(assignments(variables));
+  }
+
+  /** Gives the code `context`, whose data it reads by dots: `context.TYPE.key.field`. A run of its own, as above. */
+  async setContext(data: Readonly<Record<string, Json>>): Promise<void> {
+    await this.#assign(await contextAssignment(data));
+  }
+
+  /** What the session has run, with what it showed, as a notebook of Jupyter: nbformat 4.5. */
+  exportNotebook(options: Omit<ExportOptions, 'pythonVersion'> = {}): Notebook {
+    return toNotebook(this.#runs.history, { pythonVersion: this.#pythonVersion, ...options });
   }
 
   /** Runs the init code now rather than with the first run. */
@@ -177,6 +191,13 @@ export class Session implements AsyncDisposable {
       await this.#inner.close();
     } finally {
       this.#hooks.onGone();
+    }
+  }
+
+  async #assign(code: string): Promise<void> {
+    const { outcome, error } = await this.#runs.execute(parseRun(code, { echo: 'none' }), 'variables');
+    if (outcome.status !== 'succeeded') {
+      throw new VivariumError('ENGINE_FAILED', `The variables could not be set: ${error?.value ?? outcome.status}.`);
     }
   }
 

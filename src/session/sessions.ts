@@ -26,19 +26,28 @@ interface Slot {
   session: Session | undefined;
 }
 
+interface SessionsParts {
+  readonly engine: Engine;
+  readonly store: ArtifactStore;
+  readonly pythonVersion: string;
+  readonly caps: Caps;
+}
+
 /** All sessions of an interpreter: how many there may be, how they are found, and what became of those that ended. */
 export class Sessions implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #store: ArtifactStore;
+  readonly #pythonVersion: string;
   readonly #caps: Caps;
   readonly #slots = new Map<string, Slot>();
   readonly #byKey = new Map<string, Promise<Session>>();
   readonly #endings = new Endings();
   #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, store: ArtifactStore, caps: Caps) {
+  constructor({ engine, store, pythonVersion, caps }: SessionsParts) {
     this.#engine = engine;
     this.#store = store;
+    this.#pythonVersion = pythonVersion;
     this.#caps = caps;
   }
 
@@ -111,7 +120,15 @@ export class Sessions implements AsyncDisposable {
     const inner = await this.#engine.open({ id, limits, mounts, network, readOnly, environment, twins: !isOnce });
     const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
     return new Session(
-      { inner, key: key ?? keyOfId(id), settings, maxQueue: this.#caps.maxQueue, store: this.#store, loss },
+      {
+        inner,
+        key: key ?? keyOfId(id),
+        settings,
+        maxQueue: this.#caps.maxQueue,
+        store: this.#store,
+        pythonVersion: this.#pythonVersion,
+        loss,
+      },
       {
         onEnd: (ending) => {
           if (key !== undefined) this.#byKey.delete(key);

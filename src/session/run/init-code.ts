@@ -2,17 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
-import { foldExecution } from '../../execution/fold.ts';
+import { Transcript } from '../../execution/transcript.ts';
+import type { History } from '../../notebook/history.ts';
 import type { Settings } from '../options.ts';
 
 /** Code that runs once before everything else in a session, and again whenever its state had to begin anew. */
 export class InitCode {
   readonly #inner: EngineSession;
   readonly #settings: Settings;
+  readonly #history: History;
   #status: 'due' | 'done' | 'failed';
 
-  constructor(inner: EngineSession, settings: Settings) {
+  constructor(inner: EngineSession, settings: Settings, history: History) {
     this.#inner = inner;
+    this.#history = history;
     this.#settings = settings;
     this.#status = settings.initCode === null ? 'done' : 'due';
   }
@@ -29,12 +32,25 @@ export class InitCode {
     signal.throwIfAborted();
     if (this.#status === 'failed') await this.#inner.reset(); // it may have done one half of its work
     this.#status = 'failed';
-    const { timeoutMs } = limits;
-    const request = { id: randomUUID(), code: initCode, echo: 'none', timeoutMs, isUndoable: false, signal } as const;
-    const execution = await foldExecution(this.#inner.stream(request), limits.outputBytes);
+    const execution = await this.#execute(initCode, limits, signal);
     if (execution.outcome.status === 'cancelled') signal.throwIfAborted();
     if (execution.outcome.status !== 'succeeded') throw initFailed(this.#inner.id, execution);
     this.#status = 'done';
+  }
+
+  async #execute(
+    code: string,
+    { timeoutMs, outputBytes }: Settings['limits'],
+    signal: AbortSignal,
+  ): Promise<Execution> {
+    const transcript = new Transcript(outputBytes);
+    const record = this.#history.begin({ code, echo: 'none', kind: 'init' });
+    const request = { id: randomUUID(), code, echo: 'none', timeoutMs, isUndoable: false, signal } as const;
+    for await (const event of this.#inner.stream(request)) {
+      transcript.add(event);
+      if (event.type === 'done') record(transcript.items(), event.summary);
+    }
+    return transcript.execution();
   }
 }
 

@@ -5,6 +5,8 @@ import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Execution, Variable } from '../../execution/execution.ts';
 import { foldExecution } from '../../execution/fold.ts';
+import { Transcript } from '../../execution/transcript.ts';
+import { History, type Start } from '../../notebook/history.ts';
 import type { Ending } from '../endings.ts';
 import type { SessionFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
@@ -33,6 +35,7 @@ export class Runs {
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
   readonly #initCode: InitCode;
+  readonly #history = new History();
   readonly #closed = new AbortController();
   #lastUsedMs = performance.now();
   #executions = 0;
@@ -46,7 +49,7 @@ export class Runs {
     this.#settings = settings;
     this.#onFailure = onFailure;
     this.#turns = new Turns(inner.id, maxQueue);
-    this.#initCode = new InitCode(inner, settings);
+    this.#initCode = new InitCode(inner, settings, this.#history);
     this.#loss = loss;
   }
 
@@ -71,12 +74,12 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  execute(run: Run): Promise<Execution> {
-    return foldExecution(this.stream(run), this.#settings.limits.outputBytes);
+  execute(run: Run, kind?: Start['kind']): Promise<Execution> {
+    return foldExecution(this.stream(run, kind), this.#settings.limits.outputBytes);
   }
 
   /** The turn is over before `done` is told: whoever hears it may go on with the session at once. */
-  async *stream(run: Run): AsyncGenerator<Event, void, undefined> {
+  async *stream(run: Run, kind: Start['kind'] = 'run'): AsyncGenerator<Event, void, undefined> {
     const request = this.#request(run);
     let summary: Summary | undefined;
     try {
@@ -85,9 +88,14 @@ export class Runs {
       this.#executions += 1;
       await this.#files.beginRun();
       await using products = this.#products.begin({ number: this.#executions, executionId: request.id });
+      const transcript = new Transcript(this.#settings.limits.outputBytes);
+      const record = this.#history.begin({ code: request.code, echo: request.echo, kind });
       for await (const event of this.#inner.stream(request)) {
-        if (event.type === 'done') summary = this.#account(event.summary);
-        else {
+        if (event.type === 'done') {
+          summary = this.#account(event.summary);
+          record(transcript.items(), summary);
+        } else {
+          transcript.add(event);
           await products.hear(event);
           yield event;
         }
@@ -109,6 +117,7 @@ export class Runs {
     return this.#inTurn(async () => {
       const rollback = await this.#inner.rollback();
       this.#generation = rollback.generation;
+      this.#history.undo();
       return rollback;
     });
   }
@@ -117,6 +126,7 @@ export class Runs {
     return this.#inTurn(async () => {
       await this.#inner.reset();
       this.#generation += 1;
+      this.#history.restart('it was reset');
       this.#initCode.begunAnew();
       await this.#initialise();
     });
@@ -134,6 +144,11 @@ export class Runs {
       await this.#initialise();
       return this.#files.takeOut(`${name}.${format}`, (path) => this.#inner.writeTable({ name, format, path }));
     });
+  }
+
+  /** What ran so far. */
+  get history(): History {
+    return this.#history;
   }
 
   prepare(): Promise<void> {

@@ -1,3 +1,4 @@
+import { readPython } from '../../engine/python-files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Json } from '../../execution/execution.ts';
 
@@ -16,4 +17,18 @@ export function assignments(variables: Readonly<Record<string, Json>>): string {
       return `${name} = __import__("json").loads(${JSON.stringify(JSON.stringify(value))})`;
     })
     .join('\n');
+}
+
+/**
+ * Python that sets `context` to data that code reads by dots: `context.TYPE.key.field`. It brings its own class along, so
+ * that it runs as well in a notebook elsewhere.
+ */
+export async function contextAssignment(data: Readonly<Record<string, Json>>): Promise<string> {
+  const source = await readPython('cell/context.py');
+  return [
+    '_context = __import__("types").ModuleType("context")',
+    `exec(${JSON.stringify(source)}, _context.__dict__)`,
+    `context = _context.Context(__import__("json").loads(${JSON.stringify(JSON.stringify(data))}))`,
+    'del _context',
+  ].join('\n');
 }

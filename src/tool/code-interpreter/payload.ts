@@ -1,6 +1,6 @@
 import type { ArtifactStore } from '../../artifact/store.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Execution, ProducedFigure, ProducedFile } from '../../execution/execution.ts';
+import type { Execution, ProducedFigure, ProducedFile, Truncation } from '../../execution/execution.ts';
 import { bytesOf, extensionOf, isImage } from '../pictures.ts';
 import type { RunFolder, StoredFile } from './artifact-folder.ts';
 import { stderrOf } from './outcome.ts';
@@ -76,9 +76,10 @@ class Collection {
     return [...plots.filter((plot) => plot !== null), ...(await this.#copyAll([...images.values()]))];
   }
 
-  /** Everything else. */
+  /** Everything else, and all of an output that is too long to be told. */
   files(): Promise<StoredFile[]> {
-    return this.#copyAll(this.#execution.files.filter((file) => !isImage(file)));
+    const { files, truncated = {} } = this.#execution;
+    return this.#copyAll([...files.filter((file) => !isImage(file)), ...Object.values(truncated).flatMap(spillOf)]);
   }
 
   async #addNumbered(figure: ProducedFigure, names: Set<string>): Promise<StoredFile | null> {
@@ -92,7 +93,7 @@ class Collection {
     return this.#folder.add(name, bytes, bytes.length);
   }
 
-  async #copyAll(files: readonly ProducedFile[]): Promise<StoredFile[]> {
+  async #copyAll(files: readonly Copyable[]): Promise<StoredFile[]> {
     const stored: StoredFile[] = [];
     for (const file of files.toSorted(byPath)) {
       const copy = await this.#copy(file);
@@ -102,7 +103,7 @@ class Collection {
   }
 
   /** A file that cannot be handed over is not listed: every path that is listed can be opened. */
-  async #copy({ path, id, sizeBytes, notKept }: ProducedFile): Promise<StoredFile | null> {
+  async #copy({ path, id, sizeBytes, notKept }: Copyable): Promise<StoredFile | null> {
     try {
       if (id !== undefined) return await this.#folder.add(path, await this.#artifacts.open(id), sizeBytes);
       this.#lost.push(`The file ${path} was not kept: ${notKept ?? 'no copy was made'}.`);
@@ -112,6 +113,12 @@ class Collection {
     }
     return null;
   }
+}
+
+type Copyable = Pick<ProducedFile, 'path' | 'id' | 'sizeBytes' | 'notKept'>;
+
+function spillOf({ spilledTo: path, spillId: id, spilledBytes, totalBytes }: Truncation): Copyable[] {
+  return path === undefined || id === undefined ? [] : [{ path, id, sizeBytes: spilledBytes ?? totalBytes }];
 }
 
 function byPath(a: { readonly path: string }, b: { readonly path: string }): number {

@@ -20,7 +20,6 @@ import { DEFAULT_WORK_DIR } from './images.ts';
 import { withoutNotebookLines } from './notebook-lines.ts';
 import { describeFailure, describeLoss, render } from './rendering.ts';
 import { startCodeWith } from './start-code.ts';
-import { TimeoutError } from './timeout-error.ts';
 import { ipythonTool } from './tool.ts';
 
 export interface IPythonOptions extends ActionOptions {
@@ -45,6 +44,9 @@ export interface IPythonRun {
 }
 
 const OUTPUT_BYTES = Limits.shape.outputBytes.parse(undefined);
+
+/** So many conversations whose session has ended are remembered, to be told of it when they come back. */
+const MAX_ENDED = 1000;
 
 /** Runs Python in a notebook's manner: variables stay, the value of the last expression is shown, images become files. */
 export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
@@ -108,13 +110,16 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
   async execute(command: string, timeout: number, { signal, context = {} }: CallOptions = {}): Promise<IPythonRun> {
     const code = withoutNotebookLines(extractCode(command));
     const timeoutMs = limitMs(timeout);
-    const session = await this.#sessionOf(context).get();
+    const lazy = this.#sessionOf(context);
+    const session = await lazy.get();
+    const loss = lazy.takeLoss();
     const transcript = new Transcript(OUTPUT_BYTES);
     for await (const event of session.stream(code, { echo: 'last', timeoutMs, ...(signal && { signal }) })) {
       transcript.add(event);
     }
     const execution = transcript.execution();
-    const { text, images } = await render(transcript.items(), this.workDir);
+    const { text: shown, images } = await render(transcript.items(), this.workDir);
+    const text = loss === null ? shown : `[${loss}]\n${shown}`;
     const errmsg = describeFailure(execution, text, timeout);
     const args = { text: command };
     if (errmsg === null) {
@@ -158,7 +163,13 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
       return engine.createSession(await this.#sessionOptions());
     });
     this.#sessions.set(key, session);
+    this.#forgetOldest();
     return session;
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#sessions].filter(([, session]) => session.isEnded);
+    for (const [key] of ended.slice(0, -MAX_ENDED)) this.#sessions.delete(key);
   }
 
   async #sessionOptions(): Promise<SessionOptions> {
@@ -177,6 +188,11 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     const named = userDataDir === undefined ? snake : userDataDir;
     return named === undefined || named === 'ENV' ? userDataDirOf() : (named ?? '');
   }
+}
+
+/** A run took longer than it may. Thrown only to callers who asked for exceptions. */
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
 }
 
 /** Read at a door of the library, where the original reads it, and nowhere else. */

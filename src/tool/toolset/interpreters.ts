@@ -4,13 +4,17 @@ import { resolveKey } from '../../session/keys.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { Session } from '../../session/session.ts';
 import type { LazyEngine } from '../lazy-engine.ts';
+import { whyGone } from '../lazy-session.ts';
 import type { CallContext } from '../tool.ts';
 
 /** An interpreter of the toolset. It keeps its id when its session had to be opened anew. */
 export interface Entry {
   readonly id: string;
   readonly context: CallContext;
+  /** Of the client or chat that it is found by; null for one that is found by its id only. */
+  readonly key: string | null;
   opening: Promise<Session>;
+  session: Session | null;
 }
 
 /** A session to run in, and why the one before it is gone, if so. */
@@ -25,6 +29,9 @@ export interface InterpretersParts {
   readonly maxInterpreters: number;
 }
 
+/** So many whose session has ended are remembered, to be opened again for who comes back. */
+const MAX_ENDED = 1000;
+
 /** The interpreters of a toolset: one for each client or chat, opened when first used, and those that were asked for. */
 export class Interpreters {
   readonly #parts: InterpretersParts;
@@ -38,16 +45,12 @@ export class Interpreters {
   /** The interpreter of a client or chat. */
   ofContext(context: CallContext): Entry {
     const key = resolveKey(context);
-    const known = this.#byKey.get(key);
-    if (known !== undefined && this.has(known)) return known;
-    const entry = this.#add(context);
-    this.#byKey.set(key, entry);
-    return entry;
+    return this.#byKey.get(key) ?? this.#add(context, key);
   }
 
   /** One more, found by its id only. */
   async create(context: CallContext): Promise<string> {
-    const entry = this.#add(context);
+    const entry = this.#add(context, null);
     await entry.opening;
     return entry.id;
   }
@@ -63,11 +66,13 @@ export class Interpreters {
   }
 
   list(context: CallContext): string[] {
-    return [...this.#entries.values()].filter((entry) => isVisible(entry, context)).map(({ id }) => id);
+    return this.#open()
+      .filter((entry) => isVisible(entry, context))
+      .map(({ id }) => id);
   }
 
   async delete(entry: Entry): Promise<void> {
-    this.#entries.delete(entry.id);
+    this.#forget(entry);
     const session = await entry.opening.catch(() => undefined); // reported to who opened it
     await session?.close();
   }
@@ -77,55 +82,87 @@ export class Interpreters {
     const { opening } = entry;
     const session = await opening;
     if (!session.isClosed) return { session, loss: null };
-    const isFirst = entry.opening === opening;
-    if (isFirst) this.#open(entry);
-    return { session: await entry.opening, loss: isFirst ? await this.#whyGone(session) : null };
+    const loss = await whyGone(session);
+    const isFirst = entry.opening === opening; // of those who came at the same time
+    try {
+      if (isFirst) this.#begin(entry, session);
+      return { session: await entry.opening, loss: isFirst ? loss : null };
+    } catch (error) {
+      throw error instanceof VivariumError ? new RestartFailure(loss, error) : error;
+    }
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#entries.values()].map((entry) => this.delete(entry)));
   }
 
-  #add(context: CallContext): Entry {
-    const { maxInterpreters } = this.#parts;
-    if (this.#entries.size >= maxInterpreters) {
-      throw new VivariumError(
-        'SESSION_LIMIT',
-        `${this.#entries.size} interpreters are open, as many as this toolset may have. Delete one that is not needed, or raise \`maxInterpreters\` (${maxInterpreters}).`,
-      );
-    }
-    const id = randomUUID();
-    const entry: Entry = { id, context, opening: this.#start(id, context) };
-    this.#entries.set(id, entry);
-    this.#forgetIfItFails(entry);
+  #add(context: CallContext, key: string | null): Entry {
+    const entry: Entry = { id: randomUUID(), context, key, opening: NEVER, session: null };
+    this.#begin(entry);
+    this.#entries.set(entry.id, entry);
+    if (key !== null) this.#byKey.set(key, entry);
+    this.#forgetOldest();
     return entry;
   }
 
-  #open(entry: Entry): void {
-    entry.opening = this.#start(entry.id, entry.context);
-    this.#forgetIfItFails(entry);
+  /** Opens the session of an entry. Its id is free when the session that had it is gone to its last process. */
+  #begin(entry: Entry, ended?: Session): void {
+    this.#admit();
+    const gone = ended?.close().catch(() => undefined); // whoever ended it meets the error
+    entry.session = null;
+    entry.opening = this.#start(entry, gone);
+    entry.opening.then(
+      (session) => (entry.session = session),
+      () => this.#forget(entry), // reported to those who wait for it
+    );
   }
 
-  #forgetIfItFails(entry: Entry): void {
-    entry.opening.catch(() => this.#entries.delete(entry.id)); // reported to those who wait for it
-  }
-
-  async #start(id: string, context: CallContext): Promise<Session> {
+  async #start({ id, context }: Entry, gone: Promise<void> | undefined): Promise<Session> {
+    await gone;
     const engine = await this.#parts.engine.get();
     const { clientId } = context;
     const options = await this.#parts.optionsFor(context);
     return engine.createSession({ id, ...(clientId !== undefined && { clientId }), ...options });
   }
 
-  async #whyGone(session: Session): Promise<string> {
-    try {
-      await session.prepare();
-    } catch (error) {
-      if (error instanceof VivariumError) return error.message;
-    }
-    return `Session ${session.id} has ended.`;
+  #admit(): void {
+    const { maxInterpreters } = this.#parts;
+    const count = this.#open().length;
+    if (count < maxInterpreters) return;
+    throw new VivariumError(
+      'SESSION_LIMIT',
+      `${count} interpreters are open, as many as this toolset may have. Delete one that is not needed, or raise \`maxInterpreters\` (${maxInterpreters}).`,
+    );
+  }
+
+  #open(): Entry[] {
+    return [...this.#entries.values()].filter(({ session }) => session === null || !session.isClosed);
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#entries.values()].filter(({ session }) => session?.isClosed);
+    for (const entry of ended.slice(0, -MAX_ENDED)) this.#forget(entry);
+  }
+
+  #forget(entry: Entry): void {
+    if (!this.has(entry)) return;
+    this.#entries.delete(entry.id);
+    if (entry.key !== null) this.#byKey.delete(entry.key);
   }
 }
+
+/** A session ended, and no other could be opened in its place. */
+export class RestartFailure extends Error {
+  override readonly cause: VivariumError;
+
+  constructor(loss: string, cause: VivariumError) {
+    super(loss);
+    this.cause = cause;
+  }
+}
+
+/** In the place of a session before it is begun. */
+const NEVER = new Promise<never>(() => undefined);
 
 function isVisible(entry: Entry, context: CallContext): boolean {
   const asking = ownerOf(context);

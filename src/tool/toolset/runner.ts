@@ -6,7 +6,7 @@ import { isAnswer } from '../answers.ts';
 import type { LazyEngine } from '../lazy-engine.ts';
 import { picturesOf } from '../pictures.ts';
 import { figureFields } from './figures.ts';
-import type { Entry, Interpreters } from './interpreters.ts';
+import { RestartFailure, type Entry, type Interpreters } from './interpreters.ts';
 import {
   failedCall,
   restartFailed,
@@ -52,6 +52,7 @@ export class Runner {
       const lost = loss === null ? null : { type: 'SessionClosed', reason: loss, isStateRestored: false };
       return await this.#runIn(session, entry, run, lost);
     } catch (error) {
+      if (error instanceof RestartFailure) return { result: restartFailed(error.message, error.cause.message) };
       if (isAnswer(error)) return { result: failedCall(error.message) };
       throw error;
     }
@@ -83,15 +84,10 @@ export class Runner {
     const { interpreters, retryOnCrash } = this.#parts;
     if (!interpreters.has(entry)) return { result: failedCall(`Interpreter ${entry.id} was deleted`) };
     const restart: Restart = { type: 'BrokenProcessPool', reason: error.message, isStateRestored: false };
-    try {
-      const { session } = await interpreters.live(entry);
-      if (retryOnCrash) {
-        const execution = await session.runCode(run.code, optionsOf(run));
-        return await this.#finish(session, run, { execution, loss: restart });
-      }
-    } catch (retry) {
-      if (!(retry instanceof VivariumError)) throw retry;
-      return { result: restartFailed(error.message, retry.message) };
+    const { session } = await interpreters.live(entry);
+    if (retryOnCrash) {
+      const execution = await session.runCode(run.code, optionsOf(run));
+      return this.#finish(session, run, { execution, loss: restart });
     }
     const stderr = `${error.message} Whether the code ran is not known; it was not run again.`;
     return { result: { success: false, result: null, stdout: '', stderr, ...restartFields(restart) } };

@@ -34,7 +34,8 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     const settings = parseToolSet(options);
     this.name = settings.name;
     this.#settings = settings;
-    this.#engine = new LazyEngine(options.engine);
+    const { memoryMb } = settings;
+    this.#engine = new LazyEngine(options.engine, memoryMb === undefined ? {} : { limits: { memoryMb } });
     this.#interpreters = new Interpreters({
       engine: this.#engine,
       optionsFor: (context) => this.#sessionOptions(context),
@@ -112,6 +113,16 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
       if (isAnswer(error)) return { result: failedCall(error.message) };
       throw error;
     }
+  }
+
+  /** Starts the engine now. Where its walls are weaker than they could be, a warning says so. */
+  async runSetup(): Promise<void> {
+    const { isolation } = await this.#engine.get();
+    if (isolation.level === 'namespaces') return;
+    process.emitWarning(
+      `The toolset ${this.name} executes arbitrary Python code with isolation "${isolation.level}". Run it in a container or a virtual machine, and do not expose it to untrusted input.`,
+      { type: 'SecurityWarning', code: 'VIVARIUM_WEAK_ISOLATION' },
+    );
   }
 
   /** What a model can call. */

@@ -1,7 +1,7 @@
-import { FinishAction, InvalidAction, NoAction } from '../action/builtin-actions.ts';
+import { FinishAction, InvalidAction, NoAction } from './builtin-actions.ts';
 import { VivariumError } from '../../errors.ts';
-import { BatchIPythonInterpreter } from './batch.ts';
-import { IPythonInterpreter } from './ipython.ts';
+import { BatchIPythonInterpreter } from '../ipython/batch.ts';
+import { IPythonInterpreter } from '../ipython/ipython.ts';
 
 /** The actions that can be made by name. */
 const TOOLS = {

@@ -1,0 +1,41 @@
+/** Cells around a run whose data lies next to the notebook: what it was given, what it gave, and its figures. */
+import { codeCell, markdownCell, type CodeCell, type MarkdownCell } from './nbformat.ts';
+import { inlineText } from './text.ts';
+
+export interface ContextCellOptions {
+  /** The text of `python/cell/context.py`: the notebook needs nothing else to be installed. */
+  readonly loader: string;
+  /** The JSON file, as seen from the notebook. */
+  readonly path: string;
+}
+
+/** Gives the cells that follow `context.TYPE.key.field`. */
+export function contextCell(id: string, { loader, path }: ContextCellOptions): CodeCell {
+  const code = `${loader.trimEnd()}\n\n\ncontext = load_context(${pythonText(path)})`;
+  return codeCell(id, code, { metadata: { jupyter: { source_hidden: true } } });
+}
+
+/** Loads and shows the results, a JSON file as seen from the notebook. */
+export function resultsCell(id: string, path: string): CodeCell {
+  const code = `import json
+from pathlib import Path
+
+results = json.loads(Path(${pythonText(path)}).read_text(encoding="utf-8"))
+results`;
+  return codeCell(id, code);
+}
+
+/** Shows pictures that lie next to the notebook. */
+export function figuresCell(id: string, paths: readonly string[]): MarkdownCell {
+  const links = paths.map((path) => `![${inlineText(path)}](<${linkTo(path)}>)`);
+  return markdownCell(id, ['## Figures', ...links].join('\n\n'));
+}
+
+/** What JSON has as a text, Python has as a text. */
+function pythonText(text: string): string {
+  return JSON.stringify(text);
+}
+
+function linkTo(path: string): string {
+  return path.toWellFormed().split('/').map(encodeURIComponent).join('/');
+}

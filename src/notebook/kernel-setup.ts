@@ -1,0 +1,119 @@
+/** What a plain Jupyter kernel is told so that cells show in it what they showed in the session. */
+import type { Entry } from './history.ts';
+import { codeCell, type CodeCell } from './nbformat.ts';
+
+type Echo = Entry['echo'];
+
+/** One difference between a session and a plain kernel, and the Python that removes it. */
+interface Adaptation {
+  /** Whether the difference can show in these runs. */
+  readonly isNeeded: (entries: readonly Entry[]) => boolean;
+  readonly python: string;
+}
+
+/** A clean exit is no error in a session; in a kernel it is one. */
+const EXIT = /\b(?:exit|quit|SystemExit)\b/;
+
+const ADAPTATIONS: readonly Adaptation[] = [
+  {
+    isNeeded: () => true,
+    python: `# Values show as their repr.
+get_ipython().display_formatter.formatters["text/plain"].pprint = False`,
+  },
+  {
+    isNeeded: mentioning(/\bpandas\b/),
+    python: `# Wide tables are cut in the middle, not wrapped.
+try:
+    import pandas
+    pandas.set_option("display.max_columns", 0)
+except ImportError:
+    pass`,
+  },
+  {
+    isNeeded: mentioning(/\b(?:matplotlib|pylab|seaborn|plot)\b/),
+    python: `# Figures show whatever backend the code asks for, the same one once in a cell, and empty ones not at all.
+try:
+    import matplotlib.pyplot, matplotlib_inline.backend_inline
+    matplotlib.pyplot.switch_backend(matplotlib.get_backend())
+    matplotlib.use = matplotlib.pyplot.switch_backend = lambda *_, **__: None
+    _png, _shown = get_ipython().display_formatter.formatters["image/png"], set()
+    def _draw(figure, _draw=_png.lookup_by_type(matplotlib.figure.Figure)):
+        picture = _draw(figure)
+        _shown.add(picture)
+        return picture
+    def _show(figure, _draw=_png.lookup_by_type(matplotlib.figure.Figure), _display=display, **options):
+        if _draw(figure) not in {None, *_shown}:
+            _display(figure, **options)
+    _png.for_type(matplotlib.figure.Figure, _draw)
+    matplotlib_inline.backend_inline.display = _show
+    get_ipython().events.register("pre_run_cell", lambda _: _shown.clear())
+except (ImportError, KeyError):
+    pass`,
+  },
+  {
+    isNeeded: mentioning(/\basyncio\b/),
+    python: `# \`asyncio.run\` works, although the kernel has a running loop of its own.
+import asyncio, concurrent.futures, contextvars
+def _run(main, *, _run=asyncio.run, **options):
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(contextvars.copy_context().run, _run, main, **options).result()
+asyncio.run = _run`,
+  },
+  {
+    isNeeded: mentioning(EXIT),
+    python: `# \`exit()\` ends the cell, not the kernel.
+import warnings
+warnings.filterwarnings("ignore", "To exit: use")
+def exit(code=None):
+    raise SystemExit(code)
+quit = exit`,
+  },
+  {
+    isNeeded: (entries) => entries.some((entry) => echoOf(entry, 'last') !== 'last'),
+    python: `# What expressions at the top level of a cell show: "all" prints each, "last" shows the last one, "none" nothing.
+import ast
+class _PrintEach:
+    def visit(self, module):
+        for line in module.body:
+            if isinstance(line, ast.Expr):
+                line.value = ast.Call(ast.Name("_print", ast.Load()), [line.value], [])
+        return ast.fix_missing_locations(module)
+def _print(value):
+    if value is not None:
+        print(value)
+def _echo(mode):
+    shell = get_ipython()
+    shell.ast_node_interactivity = "last_expr" if mode == "last" else "none"
+    others = [one for one in shell.ast_transformers if type(one).__name__ != "_PrintEach"]
+    shell.ast_transformers = others + [_PrintEach()] * (mode == "all")`,
+  },
+];
+
+/** The first cell: makes the kernel do as the session did, in whatever these runs need. */
+export function setupCell(entries: readonly Entry[]): CodeCell {
+  const needed = ADAPTATIONS.filter(({ isNeeded }) => isNeeded(entries)).map(({ python }) => python);
+  return hiddenCell('setup', ['# Makes this kernel show what the session showed.', ...needed].join('\n\n'));
+}
+
+/** Changes what expressions show, for the cells that follow; only after `setupCell`. */
+export function echoCell(id: string, echo: Echo): CodeCell {
+  return hiddenCell(id, `_echo(${JSON.stringify(echo)})`);
+}
+
+/** The way in which a run wants its expressions shown; assignments do not care and take that of the cell before. */
+export function echoOf({ kind, echo }: Entry, before: Echo): Echo {
+  return kind === 'variables' ? before : echo;
+}
+
+/** Whether the code may raise in a kernel though it did not in the session. */
+export function mayExit({ code }: Entry): boolean {
+  return EXIT.test(code);
+}
+
+function mentioning(pattern: RegExp): Adaptation['isNeeded'] {
+  return (entries) => entries.some(({ code }) => pattern.test(code));
+}
+
+function hiddenCell(id: string, code: string): CodeCell {
+  return codeCell(id, code, { metadata: { tags: ['vivarium-setup'], jupyter: { source_hidden: true } } });
+}

@@ -1,0 +1,414 @@
+/** The action that agents of lagent know: each row of the requirements under its id. */
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import {
+  ActionExecutor,
+  ActionReturn,
+  ActionStatusCode,
+  ActionValidCode,
+  BaseAction,
+  BaseParser,
+  BatchIPythonInterpreter,
+  code_interpreter,
+  escape_ansi,
+  extract_code,
+  FinishAction,
+  get_multiline_input,
+  get_tool,
+  get_tool_cls,
+  IPythonInterpreter,
+  JsonParser,
+  list_tools,
+  publish_image_to_local,
+  runConsole,
+  START_CODE,
+  TimeoutError,
+  TupleParser,
+  type IPythonOptions,
+} from '../../../src/tools.ts';
+
+let engine: Interpreter;
+let workDir: string;
+let shared: IPythonInterpreter;
+beforeAll(async () => {
+  engine = await createInterpreter();
+  workDir = await mkdtemp(path.join(os.tmpdir(), 'ipython-'));
+  shared = new IPythonInterpreter({ engine, workDir });
+});
+afterAll(async () => {
+  await engine?.close();
+  await rm(workDir, { recursive: true, force: true });
+});
+
+function open(options: IPythonOptions = {}): IPythonInterpreter {
+  const interpreter = new IPythonInterpreter({ engine, workDir, ...options });
+  onTestFinished(() => interpreter.close());
+  return interpreter;
+}
+
+const textOf = ({ result, errmsg }: ActionReturn): string | undefined => errmsg ?? result?.[0]?.content;
+const run = async (command: string): Promise<string | undefined> => textOf(await shared.run(command));
+
+test('L-01 the constructor has its defaults and runs scripts in a notebook’s manner', async () => {
+  const interpreter = new IPythonInterpreter();
+  expect([interpreter.timeout, interpreter.enable, interpreter.name]).toEqual([20, true, 'IPythonInterpreter']);
+  expect(interpreter).toBeInstanceOf(BaseAction);
+  expect(await run('x = 20\nx + 1')).toBe('21');
+});
+
+test('L-02 LB-02 LB-03 the timeout is the duration, and the text has its number', async () => {
+  const interpreter = open({ timeout: 0.4 });
+  const noisy = await interpreter.run(
+    'import time\nwhile True:\n    print(".", end="", flush=True)\n    time.sleep(0.05)',
+  );
+  expect(noisy).toMatchObject({ result: null, state: ActionStatusCode.API_ERROR });
+  expect(noisy.errmsg).toMatch(/^\.+\nTimeout\. No response after 0\.4 seconds\.$/);
+  expect(() => open({ timeout: 0 })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+});
+
+test('L-03 LB-11 files of the user data directory are loaded by name, also as ENV says', async () => {
+  const directory = path.join(workDir, "o'data");
+  await mkdir(directory);
+  await writeFile(path.join(directory, 'sales.csv'), '1,2');
+  const read = 'open("sales.csv").read()';
+  expect(textOf(await open({ user_data_dir: directory }).run(read))).toBe("'1,2'");
+  expect(textOf(await open({ userDataDir: `${directory}/` }).run(read))).toBe("'1,2'");
+  process.env['USER_DATA_DIR'] = directory;
+  onTestFinished(() => void delete process.env['USER_DATA_DIR']);
+  const interpreter = open();
+  expect(textOf(await interpreter.run(read))).toBe("'1,2'");
+  expect(textOf(await interpreter.run('open("new", "w")'))).toContain('Read-only file system');
+  expect(interpreter.description.description).toContain(`current directory, ${directory}`);
+  await expect(open({ userDataDir: '/none' }).run('1')).rejects.toThrow(/user_data_dir \/none/);
+});
+
+test('L-04 L-37 LB-12 images are written to work_dir, also those from before an error', async () => {
+  const drawn = await shared.run(
+    'import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\nplt.plot([2])\nplt.show()',
+  );
+  expect(drawn.result?.map(({ type }) => type)).toEqual(['text', 'image', 'image']);
+  for (const { content } of drawn.result?.slice(1) ?? []) {
+    expect(content).toMatch(new RegExp(`^${workDir}/[0-9a-f-]{36}\\.png$`));
+    expect((await readFile(content)).subarray(1, 4).toString()).toBe('PNG');
+  }
+  const failed = await shared.run('plt.plot([3])\nplt.show()\n1/0');
+  expect(failed).toMatchObject({ state: ActionStatusCode.API_ERROR, result: [{ type: 'image' }] });
+  expect(existsSync(failed.result?.[0]?.content ?? '')).toBe(true);
+});
+
+test('L-05 a description of one’s own takes the place of the built one', () => {
+  const own = { ...shared.description, description: 'Mine.' };
+  expect(open({ description: own }).description.description).toBe('Mine.');
+});
+
+test('L-06 L-45 the parser decides how arguments are written, and the description says so', () => {
+  expect(open().description.parameter_description).toMatch(/JSON format/);
+  expect(open({ parser: TupleParser }).description.parameter_description).toMatch(/tuple format/);
+  expect(open({ parser: BaseParser }).description.parameter_description).toBeUndefined();
+});
+
+test('L-07 U-24 X-20 a disabled action is hidden and refused', async () => {
+  const executor = new ActionExecutor([open({ enable: false })]);
+  expect([executor.action_names(), executor.action_names(false), executor.get_actions_info()]).toEqual([
+    [],
+    ['IPythonInterpreter'],
+    [],
+  ]);
+  const refused = await executor.call('IPythonInterpreter', { command: '1' });
+  expect(refused.errmsg).toBe('The action is invalid, please check the action name.');
+});
+
+test('L-08 start_kernel starts a manager and a client', async () => {
+  const [manager, client] = await IPythonInterpreter.start_kernel({ poolSize: 0, preload: [] });
+  onTestFinished(() => manager.close());
+  expect((await client.runCode('1 + 1')).results[0]?.data['text/plain']).toBe('2');
+});
+
+test('L-09 initialize opens the session and runs the start code', async () => {
+  const interpreter = open();
+  const before = engine.listSessions().length;
+  await Promise.all([interpreter.initialize(), interpreter.initialize()]);
+  expect(engine.listSessions()).toHaveLength(before + 1);
+});
+
+test('L-10 L-42 LB-15 reset leaves neither variables nor modules nor environment', async () => {
+  const interpreter = open();
+  await interpreter.run('import os, json\nx = 1\nos.environ["LEFT"] = "1"\njson.left = 1\nos.chdir("/tmp")');
+  await interpreter.reset();
+  const seen = await interpreter.run(
+    'import os, json\n("x" in globals(), os.environ.get("LEFT"), hasattr(json, "left"), os.getcwd())',
+  );
+  expect(textOf(seen)).toBe("(False, None, False, '/workspace')");
+  expect(textOf(await interpreter.run('!ls'))).toContain('! is disabled');
+});
+
+test('L-11 run takes a timeout of its own', async () => {
+  const started = performance.now();
+  const result = await shared.run('import time; time.sleep(30)', 0.3);
+  expect(result.errmsg).toBe('Timeout. No response after 0.3 seconds.');
+  expect(performance.now() - started).toBeLessThan(10_000);
+});
+
+test('L-12 LB-01 the tool text tells the truth: real limit, real drive, no internet', async () => {
+  const interpreter = open({ timeout: 7 });
+  const { description } = await interpreter.toTool().define();
+  expect(description).toContain('stateful Jupyter notebook environment');
+  expect(description).toContain('time out after 7.0 seconds');
+  expect(description).toContain("The drive at '/mnt/data' can be used to save and persist user files.");
+  expect(description).toContain('Internet access for this session is disabled.');
+  await interpreter.run('open("/mnt/data/kept", "w").write("kept")');
+  expect(textOf(await interpreter.run('open("/mnt/data/kept").read()'))).toBe("'kept'");
+  const dialled = await interpreter.run('import socket; socket.create_connection(("192.0.2.1", 80), 2)');
+  expect(dialled.errmsg).toContain('OSError');
+});
+
+test('L-13 U-14 input() and every ! and % are disabled with the words of the start code, or do nothing', async () => {
+  expect(START_CODE).toContain('{}');
+  expect(await run('input("name")')).toContain('NotImplementedError: Python input() function is disabled.');
+  const disabled = 'Assume we have this package, ! is disabled!\n';
+  expect(await run('!pip install numpy')).toBe(disabled);
+  expect(await run('%pip install numpy')).toBe(disabled);
+  expect(await run('%%bash\nls\n')).toBe(disabled);
+  expect(await run('get_ipython().system("ls")')).toBe(disabled);
+  expect(await run('if True:\n    !ls \\\n      -l\nfiles = !ls\nfiles')).toBe(`${disabled}${disabled}[]`);
+  expect(await run('%matplotlib inline\n%time 6 * 7')).toBe('42');
+  expect(await run('%%time\n6 * 7')).toBe('42');
+  expect(await run('%timeit 1')).toMatch(/%timeit is not available/);
+  expect(await run('%%html\n<b>')).toMatch(/its cell was not run/);
+});
+
+test('L-14 TimeoutError is a class of its own', async () => {
+  await expect(shared.runOrThrow('while True: pass', 0.2)).rejects.toBeInstanceOf(TimeoutError);
+  await expect(shared.runOrThrow('1/0')).rejects.toThrow(/ZeroDivisionError/);
+  expect(textOf(await shared.runOrThrow('1'))).toBe('1');
+});
+
+test('L-15 X-19 LB-08 code is taken out of what a model writes, and code that is fine stays', async () => {
+  expect(extract_code('Here:\n```python\nprint(1)\n```\n')).toBe('print(1)');
+  expect(await run('Sure!\n```python\nprint("a")\n```\nand\n```python\nprint("b")\n```')).toBe('a\nb\n');
+  expect(await run('print("use `x` here")')).toBe('use `x` here\n');
+});
+
+test('L-16 LB-09 colours are stripped', () => {
+  expect(escape_ansi('\x1b[31mred\x1b[0m \x1b]0;title\x07x')).toBe('red x');
+});
+
+test('L-17 an image is published as a file of its own', async () => {
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const file = await publish_image_to_local(png, path.join(workDir, 'new'));
+  expect((await readFile(file)).toString('base64')).toBe(png);
+  await expect(publish_image_to_local('bm90IGEgcG5n', workDir)).rejects.toThrow(/not a PNG/);
+});
+
+test('L-18 get_multiline_input reads lines until the end', async () => {
+  const output = new PassThrough();
+  const code = await get_multiline_input('Enter python code:', { input: Readable.from(['a = 1\n', 'a\n']), output });
+  output.end();
+  expect(code).toBe('a = 1\na');
+  expect(await text(output)).toMatch(/^Enter python code:\n[^]*CTRL-D[^]*Input received/);
+});
+
+test('L-19 the console loop runs what is entered', async () => {
+  expect(code_interpreter).toBeInstanceOf(IPythonInterpreter);
+  const output = new PassThrough();
+  await runConsole({ input: Readable.from(['import math\n', 'math.sqrt(100)\n']), output }, open());
+  output.end();
+  expect(await text(output)).toMatch(/Input received\.\n10\.0\n$/);
+});
+
+test('L-30 L-31 L-32 an ActionReturn has its fields and defaults', () => {
+  expect(JSON.parse(JSON.stringify(new ActionReturn()))).toEqual({
+    args: null,
+    url: null,
+    type: null,
+    result: null,
+    errmsg: null,
+    state: 0,
+    thought: null,
+    valid: 0,
+  });
+  expect(ActionStatusCode).toEqual({ ING: 1, SUCCESS: 0, HTTP_ERROR: -1000, ARGS_ERROR: -1001, API_ERROR: -1002 });
+  expect(ActionValidCode).toEqual({ FINISH: 1, OPEN: 0, CLOSED: -1, INVALID: -2, ABSENT: -3 });
+});
+
+test('L-33 L-34 success is items, failure is a message with the text so far', async () => {
+  expect(await shared.run('print("a")\n5')).toMatchObject({
+    args: { text: 'print("a")\n5' },
+    type: 'IPythonInterpreter',
+    result: [{ type: 'text', content: 'a\n5' }],
+    errmsg: null,
+    state: ActionStatusCode.SUCCESS,
+  });
+  const failed = await shared.run('print("a")\n1/0');
+  expect(failed).toMatchObject({ result: null, state: ActionStatusCode.API_ERROR });
+  expect(failed.errmsg).toMatch(/^a\nTraceback[^]*ZeroDivisionError: division by zero\n$/);
+});
+
+test('L-35 format_result joins text and links', () => {
+  const items = [
+    { type: 'text', content: 'a' },
+    { type: 'image', content: 'b.png' },
+  ];
+  expect(new ActionReturn({ result: items }).format_result()).toBe('a\n[image](b.png)');
+});
+
+test('L-36 X-10 text is in the order in which it came, both streams and values', async () => {
+  const code = 'import sys\nprint("1")\nprint("2", file=sys.stderr)\ndisplay("3")\nprint("4")\n"5"';
+  expect(await run(code)).toBe("1\n2\n'3'\n4\n'5'");
+});
+
+test('L-43 U-22 the four forms of input give the same', async () => {
+  const code = 'import math;math.sqrt(100)';
+  const tuples = open({ parser: TupleParser });
+  const results = [
+    await shared.call(`{"command": "${code}"}`),
+    await shared.call({ command: code }),
+    await tuples.call(`("${code}",)`),
+    await tuples.call([code]),
+  ];
+  for (const { result, state } of results) {
+    expect({ result, state }).toEqual({ result: [{ type: 'text', content: '10.0' }], state: 0 });
+  }
+});
+
+test('L-44 arguments that do not fit have the texts that are known', async () => {
+  const { ARGS_ERROR, API_ERROR } = ActionStatusCode;
+  const cases: [unknown, string, string, number][] = [
+    ['{"command"', 'run', 'invalid json format: {"command"', ARGS_ERROR],
+    ['{"cmd": "1", "command": "1"}', 'run', "unknown arguments: {'cmd'}", ARGS_ERROR],
+    ['{}', 'run', "missing required arguments: {'command'}", ARGS_ERROR],
+    ['{}', 'close', 'invalid API: close', API_ERROR],
+    [{ command: 5 }, 'run', 'command must be a string of Python code.', API_ERROR],
+  ];
+  for (const [inputs, name, errmsg, state] of cases) {
+    expect(await shared.call(inputs, name)).toMatchObject({ errmsg, state, type: 'IPythonInterpreter' });
+  }
+  const tuples = open({ parser: TupleParser });
+  expect((await tuples.call('nonsense')).errmsg).toBe('invalid tuple format: nonsense');
+  expect((await tuples.call([])).errmsg).toBe('API takes 1 required positional arguments but 0 were given');
+  expect((await tuples.call([1, 2, 3])).errmsg).toBe('API takes 2 positional arguments but 3 were given');
+});
+
+test('L-45 JSON may stand in a fence', async () => {
+  expect(textOf(await shared.call('```json\n{"command": "6 * 7"}\n```'))).toBe('42');
+  expect(new JsonParser(shared.description).parseInputs({ command: '1' })).toEqual({ command: '1' });
+});
+
+test('L-47 the executor adds, deletes, finishes, and calls a toolkit by Tool.api', async () => {
+  class Calculator extends BaseAction {
+    constructor() {
+      const [a, b] = ['a', 'b'].map((name) => ({ name, type: 'NUMBER', description: name }));
+      const api = {
+        name: 'add',
+        description: 'Adds.',
+        parameters: [a, b].filter((one) => one !== undefined),
+        required: ['a', 'b'],
+      };
+      super({ name: 'Calculator', description: 'Calculates.', parameters: [], required: [], api_list: [api] });
+    }
+    protected override perform(_: string, { a, b }: Readonly<Record<string, unknown>>): number {
+      return Number(a) + Number(b);
+    }
+  }
+  const executor = new ActionExecutor([shared], { finishInAction: true });
+  executor.add_action(new Calculator());
+  expect(executor.get_actions_info().map(({ name }) => name)).toEqual([
+    'IPythonInterpreter',
+    'FinishAction',
+    'Calculator.add',
+  ]);
+  expect(textOf(await executor.call('Calculator.add', '{"a": 1, "b": 2}'))).toBe('3');
+  expect(textOf(await executor.call('IPythonInterpreter', { command: '2' }))).toBe('2');
+  expect(await executor.call('FinishAction', 'done')).toMatchObject({
+    valid: ActionValidCode.FINISH,
+    result: [{ content: 'done' }],
+  });
+  expect(await executor.call('NoAction', '')).toMatchObject({
+    errmsg: 'Please follow the format',
+    valid: ActionValidCode.INVALID,
+  });
+  expect((await executor.call('Nobody', '1')).errmsg).toBe('The action is invalid, please check the action name.');
+  executor.del_action('Calculator');
+  expect(executor.is_valid('Calculator')).toBe(false);
+});
+
+test('L-48 tools are listed, found and made by name', () => {
+  expect(list_tools()).toContain('IPythonInterpreter');
+  expect(get_tool_cls('IPythonInterpreter')).toBe(IPythonInterpreter);
+  expect(get_tool('FinishAction')).toBeInstanceOf(FinishAction);
+  expect(get_tool('IPythonInterpreter', { timeout: 3, engine }).timeout).toBe(3);
+  // @ts-expect-error - a name from JavaScript
+  expect(() => get_tool_cls('toString')).toThrow(/no tool named "toString"/);
+});
+
+test('L-50 LB-07 a batch runs each index in a session of its own', async () => {
+  await using batch = new BatchIPythonInterpreter({ engine, workDir });
+  await batch.call(['x = 1', 'x = 2', 'y = 3'], [0, 1, 7]);
+  const seen = await batch.call(['x', '"x" in globals()', 'x'], [1, 7, 0]);
+  expect(seen.map(textOf)).toEqual(['2', 'False', '1']);
+  expect(textOf(await batch.call('x', 1))).toBe('2');
+  await expect(batch.call(['1', '2'], [0])).rejects.toThrow(/must equal that of `commands`/);
+  await batch.reset();
+  expect(textOf(await batch.call('"x" in globals()'))).toBe('False');
+});
+
+test('LB-04 a call takes no longer than its code', async () => {
+  await run('1');
+  const started = performance.now();
+  await run('2');
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
+test('LB-05 a cell that timed out leaves nothing to the next result', async () => {
+  const interpreter = open();
+  const late = 'import threading, time\nprint("early", flush=True)\nwhile True: time.sleep(0.05)';
+  expect((await interpreter.run(late, 0.3)).errmsg).toMatch(/^early\nTimeout/);
+  expect(textOf(await interpreter.run('"next"'))).toBe("'next'");
+});
+
+test('LB-07 two instances, and two conversations of one, see nothing of each other', async () => {
+  const [a, b] = [open(), open()];
+  await a.run('x = 1');
+  expect(textOf(await b.run('"x" in globals()'))).toBe('False');
+  const tool = a.toTool();
+  const { text: seen } = await tool.call({ command: '"x" in globals()' }, { context: { chatId: 'other' } });
+  expect(seen).toBe('False');
+  expect((await tool.call({ command: 'x' })).text).toBe('1');
+});
+
+test('LB-10 a display backend that the host asks for changes nothing', async () => {
+  process.env['MPLBACKEND'] = 'TkAgg';
+  onTestFinished(() => void delete process.env['MPLBACKEND']);
+  await using own = await createInterpreter({ poolSize: 0, preload: [] });
+  const { result } = await open({ engine: own }).run('import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()');
+  expect(result?.[1]).toMatchObject({ type: 'image' });
+});
+
+test('LB-13 LB-14 a value and output come together, and the word Error is no failure', async () => {
+  expect(await shared.run('print("Error: only a word")\n5')).toMatchObject({
+    state: ActionStatusCode.SUCCESS,
+    result: [{ type: 'text', content: 'Error: only a word\n5' }],
+  });
+});
+
+test('a conversation whose session was evicted goes on in a fresh one, and is told so once', async () => {
+  await using own = await createInterpreter({ poolSize: 0, preload: [], idleMs: 40 });
+  const interpreter = open({ engine: own });
+  await interpreter.run('x = 1');
+  await expect.poll(() => own.listSessions().length).toBe(0);
+  expect(textOf(await interpreter.run('"x" in globals()'))).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
+});
+
+test('LB-16 a crash is an answer, and the variables are there', async () => {
+  const interpreter = open();
+  await interpreter.run('x = 1');
+  const crash = await interpreter.run('import os\nos.kill(os.getpid(), 11)');
+  expect(crash.errmsg).toMatch(/crashed: .*SIGSEGV[^]*every variable is as it was/);
+  expect(textOf(await interpreter.run('x'))).toBe('1');
+});

@@ -1,0 +1,330 @@
+/** The tools that agents of SynapseKit know: each row of the requirements under its id. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import {
+  CodeInterpreterTool,
+  PythonREPLTool,
+  UNCONFINED,
+  type CodeInterpreterOptions,
+  type CodeInterpreterPayload,
+  type ToolResult,
+} from '../../../src/tools.ts';
+
+let engine: Interpreter;
+let artifactDir: string;
+let repl: PythonREPLTool;
+let warned: Promise<Error>;
+beforeAll(async () => {
+  warned = new Promise((resolve) => process.once('warning', resolve));
+  repl = new PythonREPLTool({ unconfined: UNCONFINED, timeout: 30 });
+  engine = await createInterpreter();
+  artifactDir = await mkdtemp(path.join(os.tmpdir(), 'code-interpreter-'));
+});
+afterAll(async () => {
+  await repl?.close();
+  await engine?.close();
+  await rm(artifactDir, { recursive: true, force: true });
+});
+
+/** With time enough for a busy machine; the default limits have tests of their own. */
+function open(options: CodeInterpreterOptions = {}): CodeInterpreterTool {
+  return new CodeInterpreterTool({ engine, artifactDir, timeout: 30, ...options });
+}
+
+const payloadOf = (result: ToolResult): CodeInterpreterPayload => JSON.parse(result.output) as CodeInterpreterPayload;
+const run = async (code: string, options?: CodeInterpreterOptions) => payloadOf(await open(options).run({ code }));
+const namesOf = (files: readonly { path: string }[]) => files.map((file) => path.basename(file.path));
+
+/** Whether some process of the machine has this among its arguments. */
+function isRunning(mark: string): boolean {
+  const commands = globSync('/proc/[0-9]*/cmdline').map((file) => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      return ''; // it has just ended
+    }
+  });
+  return commands.some((command) => command.split('\0').includes(mark));
+}
+
+test('S-01 the defaults are 5.0 seconds and 256 MB', async () => {
+  const { description } = await new CodeInterpreterTool({ engine, artifactDir }).define();
+  expect(description).toContain('5.0 seconds and use 256 MB of memory');
+  // @ts-expect-error - a misspelt option of a caller from JavaScript
+  expect(() => open({ memory: 5 })).toThrow(/memory/);
+});
+
+test('S-02 the model knows it as code_interpreter', async () => {
+  expect(open().name).toBe('code_interpreter');
+  expect((await open().define()).name).toBe('code_interpreter');
+});
+
+test('S-03 S-41 run takes code, or input; without either there is an error', async () => {
+  expect((await run('print(1)')).stdout).toBe('1\n');
+  expect(payloadOf(await open().run({ input: 'print(2)' })).stdout).toBe('2\n');
+  expect(await open().run({ code: '' })).toMatchObject({ error: 'No code provided.', is_error: true });
+});
+
+test('S-04 a result has output, error and is_error', async () => {
+  const good = await open().run({ code: 'x = 1' });
+  expect([good.error, good.is_error, good.isError, typeof good.output]).toEqual([null, false, false, 'string']);
+  const bad = await open().run({ code: 'print("seen")\nraise ValueError("no")' });
+  expect([bad.error, bad.is_error]).toEqual(['ValueError: no', true]);
+  expect(bad.toString()).toMatch(/seen[^]*Traceback[^]*ValueError: no/);
+});
+
+test('S-05 the output is JSON with five keys and no other', async () => {
+  const payload = await run('import sys; print("out"); print("err", file=sys.stderr)');
+  expect(payload).toEqual({ stdout: 'out\n', stderr: 'err\n', files: [], plots: [], dataframes: [] });
+});
+
+test('S-06 SB-09 at the time limit the whole tree is killed, and what was printed is there', async () => {
+  const mark = `3600.${process.pid}`;
+  const code = `import subprocess\nsubprocess.Popen(["sleep", "${mark}"])\nprint("begun", flush=True)\nwhile True: pass`;
+  const running = open({ timeout: 3 }).run({ code });
+  await expect.poll(() => isRunning(mark), { timeout: 20_000 }).toBe(true);
+  const result = await running;
+  expect(result.error).toBe('Code execution timed out after 3.0 seconds');
+  expect(payloadOf(result).stdout).toBe('begun\n');
+  await expect.poll(() => isRunning(mark), { timeout: 20_000 }).toBe(false);
+});
+
+test('S-07 U-11 over the memory limit there is a clean error', async () => {
+  const result = await open({ memory_limit_mb: 256 }).run({
+    code: 'print("begun", flush=True)\nimport numpy\na = numpy.ones(60_000_000)',
+  });
+  expect(result.error).toBe('Memory limit exceeded during code execution');
+  expect(payloadOf(result).stdout).toBe('begun\n');
+});
+
+test('S-08 SB-01 there is no host filesystem, no network and no environment of the host', async () => {
+  process.env['CODE_INTERPRETER_TEST_KEY'] = 'sk-secret';
+  onTestFinished(() => void delete process.env['CODE_INTERPRETER_TEST_KEY']);
+  const secret = path.join(artifactDir, 'secret');
+  await writeFile(secret, 'secret');
+  const { stdout } = await run(`
+import os, socket
+print(os.path.exists(${JSON.stringify(secret)}), os.environ.get("CODE_INTERPRETER_TEST_KEY"))
+try:
+    socket.create_connection(("192.0.2.1", 80), 2)
+except OSError as error:
+    print("no network")
+`);
+  expect(stdout).toBe('False None\nno network\n');
+});
+
+test('S-09 each run is fresh: no variables, modules, files or environment of the last', async () => {
+  await run('import os, sys\nx = 1\nos.environ["LEFT"] = "1"\nsys.modules["left"] = sys\nopen("left", "w").close()');
+  const { stdout } = await run(
+    'import os, sys\nprint("x" in globals(), os.environ.get("LEFT"), "left" in sys.modules, os.listdir())',
+  );
+  expect(stdout).toBe('False None False []\n');
+});
+
+test('S-10 S-45 the code runs in a process of its own, as __main__', async () => {
+  const { stdout } = await run('import os\nif __name__ == "__main__":\n    print(os.getpid(), os.getcwd())');
+  expect(stdout).toMatch(/^\d+ \/workspace\n$/);
+  expect(stdout).not.toContain(`${process.pid} `);
+});
+
+test('S-11 S-42 figures that were not saved are found, numbered from 1', async () => {
+  const { plots, files } = await run(
+    'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.figure()\nplt.plot([2, 1])\nplt.show()',
+  );
+  expect(namesOf(plots)).toEqual(['plot_1.png', 'plot_2.png']);
+  expect(plots.every((plot) => plot.path.includes('/plots/plot_'))).toBe(true);
+  expect(files).toEqual([]);
+});
+
+test('S-12 SB-07 DataFrames are reported by name and repr, their subclasses too, and nothing else', async () => {
+  const { dataframes } = await run(`
+import pandas as pd
+class Frame(pd.DataFrame): pass
+df = pd.DataFrame({'a': [1, 2], 'b': [3, 4]})
+own = Frame({'c': [5]})
+series, stamp, index = df['a'], pd.Timestamp('2024-01-01'), df.index
+`);
+  expect(dataframes.map(({ name }) => name)).toEqual(['df', 'own']);
+  expect(dataframes[0]?.repr).toMatch(/a {2}b\n0 {2}1 {2}3\n1 {2}2 {2}4/);
+});
+
+test('S-13 SB-02 U-38 every file is listed with its size, and is still there afterwards', async () => {
+  const { files } = await run(
+    'import os\nopen("a.txt", "w").write("hello")\nos.mkdir("sub")\nopen("sub/b.csv", "w").write("1,2\\n")',
+  );
+  expect(files.map(({ size }) => size)).toEqual([5, 4]);
+  expect(namesOf(files)).toEqual(['a.txt', 'b.csv']);
+  for (const { path: file, size } of files) expect((await stat(file)).size).toBe(size);
+  expect(await readFile(files[0]?.path ?? '', 'utf8')).toBe('hello');
+});
+
+test('S-13 without a directory of the caller’s, files are in the data directory', async () => {
+  const result = await new CodeInterpreterTool({ engine, timeout: 30 }).run({ code: 'open("a", "w").write("1")' });
+  const [file] = payloadOf(result).files;
+  onTestFinished(() => rm(path.dirname(path.dirname(file?.path ?? '')), { recursive: true }));
+  expect(await readFile(file?.path ?? '', 'utf8')).toBe('1');
+});
+
+test('S-14 data is passed in as a literal', async () => {
+  const data = [1, 2, 3, 4, 5];
+  expect((await run(`data = ${JSON.stringify(data)}\nprint(sum(data))`)).stdout).toBe('15\n');
+});
+
+test('S-15 larger limits hold, and 0 is no limit but that of the machine', async () => {
+  const code = 'import numpy\na = numpy.ones(60_000_000)\nprint(a.size)';
+  expect((await run(code, { timeout: 60, memory_limit_mb: 1024 })).stdout).toBe('60000000\n');
+  expect((await run(code, { timeout: 60, memoryLimitMb: 0 })).stdout).toBe('60000000\n');
+  expect(() => open({ memoryLimitMb: 4 })).toThrow(/16/);
+});
+
+test('S-16 U-17 the unconfined tool must be asked for in words, and warns', async () => {
+  // @ts-expect-error - the words are left out
+  expect(() => new PythonREPLTool()).toThrow(/asked for in words.*CodeInterpreterTool/);
+  // @ts-expect-error - other words
+  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/asked for in words/);
+  expect((await warned).message).toContain('without walls');
+  expect((await repl.define()).description).toMatch(/UNCONFINED.*only use in trusted environments/);
+  const host = path.join(artifactDir, 'host.txt');
+  await writeFile(host, 'of the host');
+  expect((await repl.run({ code: `print(open(${JSON.stringify(host)}).read())` })).output).toBe('of the host\n');
+});
+
+test('S-17 the memory limit is enforced by something, and it is said by what', () => {
+  expect(engine.isolation.memory.length).toBeGreaterThan(0);
+});
+
+test('S-27 the tool text orders what the prompt of the tutorial orders', async () => {
+  const { description } = await open().define();
+  expect(description).toMatch(
+    /self-contained scripts.*print.*interpret the output.*traceback is in stderr: fix it and retry once/,
+  );
+});
+
+test('S-29 the helper of the tutorial works', async () => {
+  const tool = open();
+  const runCode = async (code: string): Promise<object> => {
+    const result = await tool.run({ code });
+    return result.is_error ? { error: result.error } : (JSON.parse(result.output) as object);
+  };
+  expect(await runCode('print(6 * 7)')).toMatchObject({ stdout: '42\n' });
+  expect(await runCode('1/0')).toEqual({ error: 'ZeroDivisionError: division by zero' });
+});
+
+test('S-32 SB-04 SB-15 import-heavy code that plots works with the memory of the default, saved before show or not', async () => {
+  const { plots, stderr } = await run(
+    'import pandas as pd\nimport matplotlib.pyplot as plt\npd.Series([3, 7, 2, 9, 5]).plot.bar()\nplt.savefig("output.png")\nplt.show()',
+    { memory_limit_mb: 256 },
+  );
+  expect({ names: namesOf(plots), stderr }).toEqual({ names: ['output.png'], stderr: '' });
+});
+
+test('S-40 the schema has code, and nothing else', async () => {
+  expect((await open().define()).parameters).toEqual({
+    type: 'object',
+    properties: { code: { type: 'string', description: 'Python code to execute in the sandboxed interpreter' } },
+    required: ['code'],
+  });
+});
+
+test('S-46 SB-03 an exception comes with everything that there was before it', async () => {
+  const code = 'import pandas as pd\nprint("so far")\ndf = pd.DataFrame({"a": [1]})\nopen("f", "w").write("1")\n1/0';
+  const observation = await open().call({ code });
+  expect(observation).toMatchObject({
+    isError: true,
+    payload: { error: 'ZeroDivisionError: division by zero', stdout: 'so far\n' },
+  });
+  expect(observation.payload).toMatchObject({ files: [{ size: 1 }], dataframes: [{ name: 'df' }] });
+  expect(observation.text).toMatch(/so far[^]*Traceback[^]*ZeroDivisionError/);
+});
+
+test('S-54 the unconfined tool keeps its variables until reset', async () => {
+  expect(repl.name).toBe('python_repl');
+  expect(await repl.run({ code: 'x = 41' })).toMatchObject({ output: '(no output)', error: null });
+  expect((await repl.run({ input: 'print(x + 1)' })).output).toBe('42\n');
+  expect(await repl.run({ code: 'print("kept")\n1/0' })).toMatchObject({
+    output: 'kept\n',
+    error: 'ZeroDivisionError: division by zero',
+  });
+  await repl.reset();
+  expect((await repl.run({ code: 'x' })).error).toContain('NameError');
+  expect(await repl.call({ code: 'print(1)' })).toMatchObject({ text: '1', payload: { output: '1\n', error: null } });
+  expect((await repl.run({})).error).toBe('No code provided.');
+});
+
+test('SB-05 sys.exit is what it says, and costs no output', async () => {
+  const failed = await open().run({ code: 'print("out")\nimport sys\nsys.exit(1)' });
+  expect([failed.error, payloadOf(failed).stdout]).toEqual(['SystemExit: 1', 'out\n']);
+  const ended = await open().run({ code: 'print("out")\nexit()' });
+  expect([ended.error, payloadOf(ended)]).toMatchObject([null, { stdout: 'out\n', stderr: '' }]);
+});
+
+test('SB-06 output of child processes is output', async () => {
+  const { stdout } = await run('import os, subprocess\nos.system("echo one")\nsubprocess.run(["echo", "two"])');
+  expect(stdout).toBe('one\ntwo\n');
+});
+
+test('SB-08 X-12 a figure is a plot once, saved or open, and no file; an option lists it as both', async () => {
+  const code = `
+import matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.savefig('open.png')
+plt.figure(); plt.plot([2, 1]); plt.savefig('closed.png'); plt.close()
+from PIL import Image
+Image.new('RGB', (4, 4)).save('drawn.jpg')
+open('data.csv', 'w').write('1')
+`;
+  const { plots, files } = await run(code);
+  expect(namesOf(plots).toSorted()).toEqual(['closed.png', 'drawn.jpg', 'open.png']);
+  expect(namesOf(files)).toEqual(['data.csv']);
+  expect(plots.every((plot) => existsSync(plot.path))).toBe(true);
+  const both = await run(code, { plotsInFiles: true });
+  expect(namesOf(both.files)).toEqual(['closed.png', 'data.csv', 'drawn.jpg', 'open.png']);
+});
+
+test('SB-09 long output is cut in the middle and kept as a file', async () => {
+  const { stdout, files } = await run('print("a" + "x" * 3_000_000 + "z")');
+  expect(stdout.length).toBeLessThan(1_200_000);
+  expect(stdout).toMatch(/^ax[^]*bytes of output omitted[^]*xz\n$/);
+  expect(files.map(({ size }) => size)).toContain(3_000_003);
+});
+
+test('SB-10 a figure that cannot be drawn costs nothing else', async () => {
+  const { stdout, plots } = await run(`
+import matplotlib.pyplot as plt
+class Broken(plt.Line2D):
+    def draw(self, renderer): raise RuntimeError('no')
+print('printed')
+plt.gca().add_line(Broken([0, 1], [0, 1]))
+plt.figure(); plt.plot([1, 2])
+`);
+  expect(stdout).toBe('printed\n');
+  expect(plots).toHaveLength(1);
+});
+
+test('SB-14 the numbers of the tutorial, corrected', async () => {
+  const { stdout } = await run(`
+import random, statistics
+print(sum(n * n for n in range(2, 50) if all(n % d for d in range(2, n))))
+random.seed(42)
+numbers = [random.randint(1, 100) for _ in range(20)]
+print(statistics.mean(numbers), statistics.median(numbers), round(statistics.stdev(numbers), 2))
+`);
+  expect(stdout).toBe('10466\n43.2 30.5 34.63\n');
+});
+
+test('X-11 a name that leads out of the directory is not followed', async () => {
+  const { files } = await run('import os\nos.symlink("/etc/passwd", "link")\nopen("a", "w").write("1")');
+  expect(namesOf(files)).toEqual(['a']);
+});
+
+test('arguments that do not fit, and a full house, are answers', async () => {
+  expect(await open().call({ program: '1' })).toMatchObject({ isError: true });
+  expect(await open().call({})).toMatchObject({ isError: true, text: 'No code provided.' });
+  await using small = await createInterpreter({ maxSessions: 1, poolSize: 0, preload: [] });
+  await using _ = await small.createSession();
+  const refused = await open({ engine: small }).run({ code: '1' });
+  expect(refused).toMatchObject({ is_error: true, error: expect.stringContaining('maxSessions') as unknown });
+});

@@ -1,0 +1,31 @@
+/** Every documented promise of the systems that this one follows has a test that is named after it. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'vitest';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+
+/** The ids of all documented features, by the system that documents them. */
+const DOCUMENTED = [...ids('P', [1, 26]), ...ids('S', [1, 17], [20, 32]), ...ids('L', [1, 19])];
+
+test('every documented feature has a test named after it', () => {
+  const names = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: ROOT }).flatMap(titlesIn);
+  const tested = new Set(names.flatMap((name) => name.match(/\b[PSL]-\d{2}\b/g) ?? []));
+  const missing = DOCUMENTED.filter((id) => !tested.has(id));
+  assert.deepEqual(missing, [], `no test is named after ${missing.join(', ')}`);
+});
+
+/** What tests are called, not what they say elsewhere. */
+function titlesIn(file: string): string[] {
+  const source = readFileSync(path.join(ROOT, file), 'utf8');
+  return [...source.matchAll(/^\s*test(?:\.\w+)*\(\s*(['"`])(?<title>.*?)\1/gms)].map(
+    ({ groups }) => groups?.['title'] ?? '',
+  );
+}
+
+function ids(letter: string, ...ranges: readonly (readonly [first: number, last: number])[]): string[] {
+  return ranges.flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, index) => `${letter}-${String(first + index).padStart(2, '0')}`),
+  );
+}
