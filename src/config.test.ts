@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
-import { Config, defaultDataDir, Limits, parseConfig } from './config.ts';
+import { Config, defaultDataDir, Limits, parseConfig, parseModelConfig } from './config.ts';
 
 const PAGE = readFileSync(new URL('../docs/options.md', import.meta.url), 'utf8');
 
@@ -37,4 +37,38 @@ test('the data directory follows VIVARIUM_HOME, then XDG, then HOME', () => {
   assert.equal(defaultDataDir({ VIVARIUM_HOME: '/v', XDG_DATA_HOME: '/x', HOME: '/h' }), '/v');
   assert.equal(defaultDataDir({ XDG_DATA_HOME: '/x', HOME: '/h' }), '/x/vivarium');
   assert.equal(defaultDataDir({ HOME: '/h' }), '/h/.local/share/vivarium');
+});
+
+test('the model is found in options, then in the variables of Vivarium, then in those of OpenAI', () => {
+  const openai = { OPENAI_API_KEY: 'o-key', OPENAI_BASE_URL: 'http://o/v1' };
+  const own = { VIVARIUM_LLM_BASE_URL: 'http://v/v1', VIVARIUM_LLM_API_KEY: 'v-key', VIVARIUM_LLM_MODEL: 'v' };
+  assert.deepEqual(parseModelConfig({ model: 'm' }, { ...openai, ...own }), {
+    model: 'm',
+    baseUrl: 'http://v/v1',
+    apiKey: 'v-key',
+    maxRetries: 3,
+  });
+  assert.deepEqual(parseModelConfig({ model: 'm' }, openai), {
+    model: 'm',
+    baseUrl: 'http://o/v1',
+    apiKey: 'o-key',
+    maxRetries: 3,
+  });
+  const plain = parseModelConfig({}, { OPENAI_API_KEY: 'o-key' });
+  assert.equal(plain.baseUrl, 'https://api.openai.com/v1');
+  assert.equal(plain.model, 'gpt-4o-mini');
+});
+
+test('a key of OpenAI is not sent to another server', () => {
+  const environment = { OPENAI_API_KEY: 'o-key', VIVARIUM_LLM_BASE_URL: 'http://v/v1', VIVARIUM_LLM_MODEL: 'v' };
+  assert.equal(parseModelConfig({}, environment).apiKey, undefined);
+  assert.equal(parseModelConfig({ baseUrl: 'http://w/v1' }, environment).apiKey, undefined);
+  assert.equal(parseModelConfig({ baseUrl: 'https://api.openai.com.evil/v1' }, environment).apiKey, undefined);
+  assert.equal(parseModelConfig({ baseUrl: 'https://api.openai.com/v1' }, environment).apiKey, 'o-key');
+});
+
+test('nothing, half a model and a wrong one are errors', () => {
+  assert.throws(() => parseModelConfig({}, {}), { code: 'LLM_NOT_CONFIGURED', message: /VIVARIUM_LLM_BASE_URL/u });
+  assert.throws(() => parseModelConfig({ baseUrl: 'http://v/v1' }, {}), { code: 'LLM_NOT_CONFIGURED' });
+  assert.throws(() => parseModelConfig({ baseUrl: 'file:///etc', model: 'm' }, {}), { code: 'CONFIG_INVALID' });
 });

@@ -91,3 +91,45 @@ export function defaultDataDir(environment: NodeJS.ProcessEnv): string {
     VIVARIUM_HOME ?? path.join(XDG_DATA_HOME ?? path.join(HOME ?? '/tmp', '.local', 'share'), 'vivarium'),
   );
 }
+
+/** Which model agents talk to, over the protocol of OpenAI. */
+export const ModelConfig = z.strictObject({
+  model: z.string().min(1).describe('Name of the model'),
+  baseUrl: z.url({ protocol: /^https?$/u }).describe('Where its endpoint is, up to and including /v1'),
+  apiKey: z.string().min(1).optional().describe('Key that is sent along'),
+  temperature: z.number().nonnegative().optional(),
+  maxRetries: z.int().nonnegative().max(10).default(3).describe('How often a busy or failing endpoint is asked again'),
+});
+export type ModelConfig = Readonly<z.infer<typeof ModelConfig>>;
+export type ModelConfigInput = Partial<z.input<typeof ModelConfig>>;
+
+const OPENAI_URL = 'https://api.openai.com/v1';
+const OPENAI_MODEL = 'gpt-4o-mini';
+
+/** Options win over the variables of Vivarium, which win over those of OpenAI. */
+export function parseModelConfig(input: ModelConfigInput, environment: NodeJS.ProcessEnv = process.env): ModelConfig {
+  const { VIVARIUM_LLM_BASE_URL, VIVARIUM_LLM_API_KEY, VIVARIUM_LLM_MODEL } = environment;
+  const { OPENAI_BASE_URL, OPENAI_API_KEY } = environment;
+  const ownUrl = input.baseUrl ?? (VIVARIUM_LLM_BASE_URL || undefined);
+  // A key of OpenAI goes to where its own variables say, never to another server.
+  const isOpenAI = ownUrl === undefined || haveSameOrigin(ownUrl, OPENAI_BASE_URL || OPENAI_URL);
+  const apiKey = input.apiKey ?? (VIVARIUM_LLM_API_KEY || (isOpenAI && OPENAI_API_KEY) || undefined);
+  const baseUrl = ownUrl ?? (OPENAI_BASE_URL || undefined);
+  if (baseUrl === undefined && apiKey === undefined) throw notConfigured('no model is set');
+  const model = input.model ?? (VIVARIUM_LLM_MODEL || (baseUrl === undefined ? OPENAI_MODEL : undefined));
+  if (model === undefined) throw notConfigured(`${baseUrl} is set, but not the name of the model`);
+  return parse(ModelConfig, { ...input, model, baseUrl: baseUrl ?? OPENAI_URL, apiKey });
+}
+
+function haveSameOrigin(one: string, other: string): boolean {
+  const origin = URL.parse(one)?.origin;
+  return origin !== undefined && origin === URL.parse(other)?.origin;
+}
+
+function notConfigured(why: string): VivariumError {
+  return new VivariumError(
+    'LLM_NOT_CONFIGURED',
+    `There is no model to talk to: ${why}. Set VIVARIUM_LLM_BASE_URL (such as http://localhost:11434/v1) and ` +
+      'VIVARIUM_LLM_MODEL, with VIVARIUM_LLM_API_KEY if the endpoint wants a key; or OPENAI_API_KEY.',
+  );
+}

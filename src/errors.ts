@@ -28,6 +28,9 @@ export const ERROR_CODES = {
   APPROVAL_DECIDED: { status: 409, exitCode: 4 },
   APPROVAL_EXPIRED: { status: 410, exitCode: 4 },
   APPROVAL_NOT_CLAIMED: { status: 409, exitCode: 4 },
+  LLM_NOT_CONFIGURED: { status: 503, exitCode: 2 },
+  LLM_UNSUITABLE: { status: 422, exitCode: 2 },
+  LLM_FAILED: { status: 502, exitCode: 5 },
 } as const satisfies Record<string, { status: number; exitCode: number }>;
 export type ErrorCode = keyof typeof ERROR_CODES;
 

@@ -31,3 +31,9 @@ export { BaseParser, JsonParser, ParseError, TupleParser } from './tool/action/p
 export type { CallContext, CallOptions, Observation, Tool, ToolDefinition } from './tool/tool.ts';
 export { escapeAnsi as escape_ansi } from './text/clean-text.ts';
 export { extractCode as extract_code } from './text/extract-code.ts';
+export { toAiSdkTool } from './tool/ai-sdk-form.ts';
+export type { AiSdkTool } from './tool/ai-sdk-form.ts';
+export { toLangChainTool } from './tool/langchain-form.ts';
+export type { LangChainOptions } from './tool/langchain-form.ts';
+export { toAnthropicTool, toMcpTool, toOpenAITool } from './tool/schema-forms.ts';
+export type { AnthropicTool, McpAnnotations, McpTool, OpenAITool, ToolTraits } from './tool/schema-forms.ts';

@@ -12,7 +12,7 @@ const MAX_LINES = 400;
 const OPEN = ['errors.ts', 'config.ts', 'log.ts'];
 
 /** What the package gives to its users: lists of named exports, which nothing inside imports. */
-const FACES = ['index.ts', 'tools.ts'];
+const FACES = ['index.ts', 'agent.ts', 'tools.ts'];
 
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {

@@ -53,6 +53,9 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   APPROVAL_DECIDED: 'ask for the code again to decide anew',
   APPROVAL_EXPIRED: 'ask for the code again',
   APPROVAL_NOT_CLAIMED: 'look at the approval to see who runs it',
+  LLM_NOT_CONFIGURED: 'set the variables that the message names, or use --base-url and --model',
+  LLM_UNSUITABLE: 'name another model with --model',
+  LLM_FAILED: 'check --base-url, --model and the API key',
 };
 
 /** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */

@@ -64,6 +64,8 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
       end(await repl(command.optsWithGlobals(), context));
     });
 
+  addAgentCommands(add, context, end);
+
   addMachineOptions(add('doctor'))
     .description('Say what this machine has and lacks: Python, libraries, each wall and each limit.')
     .option('--json', 'print the findings as one JSON document')
@@ -82,6 +84,29 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
       end(await setup(command.optsWithGlobals(), context));
     });
   return program;
+}
+
+function addAgentCommands(add: (name: string) => Command, context: Context, end: (exitCode: number) => void): void {
+  addSessionOptions(add('agent').argument('[question]', 'what to find out; without it, a chat at the terminal'))
+    .description('Ask a model that answers by running Python in a session. Shows its thoughts, code and output.')
+    .option('--file <path>', 'give the agent a copy of this file; repeatable', append)
+    .option('--output-dir <path>', 'where to put the files that the agent makes (default: in the data directory)')
+    .option('--model <name>', 'model to ask (default: $VIVARIUM_LLM_MODEL)')
+    .option('--base-url <url>', 'endpoint that speaks the protocol of OpenAI (default: $VIVARIUM_LLM_BASE_URL)')
+    .option('--max-iterations <n>', 'how often the model may write before it must answer (default: 10)', parseCount)
+    .addHelpText('after', AGENT_HELP)
+    .action(async (question: string | undefined, _: unknown, command: Command) => {
+      const { agent } = await import('./commands/agent.ts');
+      end(await agent(question, command.optsWithGlobals(), context));
+    });
+
+  addMachineOptions(add('tools'))
+    .description('Print the tools as a model is told of them, with the limits and libraries of this machine.')
+    .addOption(new Option('--format <name>', 'whose form').choices(['openai', 'anthropic', 'mcp']).default('openai'))
+    .action(async (_: unknown, command: Command) => {
+      const { tools } = await import('./commands/tools.ts');
+      end(await tools(command.optsWithGlobals(), context));
+    });
 }
 
 /** What decides how sessions are made at all. */
@@ -129,6 +154,7 @@ Examples:
   $ vivarium run analysis.py
   $ vivarium run -c "print(6 * 7)"
   $ vivarium repl
+  $ vivarium agent "What is the mean of the column price?" --file sales.csv
   $ vivarium doctor
 
 Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options win over them.`;
@@ -150,6 +176,18 @@ Examples:
   $ vivarium repl
   $ vivarium repl --mount ./data:/data:rw --timeout-ms 600000
   $ vivarium repl < cells.py`;
+
+const AGENT_HELP = `
+Examples:
+  $ vivarium agent "Which month sold most? Draw it." --file sales.csv --output-dir .
+  $ vivarium agent --base-url http://localhost:11434/v1 --model qwen3
+  $ echo "What is 2 to the 100?" | vivarium agent | tee answer.txt
+
+Environment: VIVARIUM_LLM_BASE_URL, VIVARIUM_LLM_API_KEY, VIVARIUM_LLM_MODEL; else OPENAI_API_KEY, OPENAI_BASE_URL.
+When the output is piped on, the answer alone is on standard output and the steps are on standard error.
+
+Exit code: 0 answered, 1 no answer within the iterations, 2 bad use or no model set, 3 no session can be opened here,
+           5 the model failed, 130 interrupted.`;
 
 const SETUP_HELP = `
 Examples:

@@ -1,0 +1,75 @@
+import type { Config } from '../../config.ts';
+import type { Event } from '../../execution/event.ts';
+import type { Execution } from '../../execution/execution.ts';
+import { Transcript } from '../../execution/transcript.ts';
+import type { Interpreter } from '../../session/interpreter.ts';
+import type { Session } from '../../session/session.ts';
+import { forModel } from '../../text/for-model.ts';
+import { describeSurroundings } from '../../tool/description.ts';
+import type { CallOptions, Observation, Tool, ToolDefinition } from '../../tool/tool.ts';
+
+export const SESSION_TOOL = 'run_python_code';
+
+export interface Watcher {
+  /** While the code runs. */
+  onEvent(event: Event): Promise<void>;
+  onEnd(execution: Execution): Promise<void>;
+}
+
+export interface SessionToolParts {
+  readonly session: Session;
+  readonly interpreter: Interpreter;
+  readonly limits: Config['limits'];
+  readonly watcher: Watcher;
+}
+
+/** Runs a model's code in the one session of a command, and lets somebody watch it run. */
+export class SessionTool implements Tool {
+  readonly name = SESSION_TOOL;
+  readonly #parts: SessionToolParts;
+
+  constructor(parts: SessionToolParts) {
+    this.#parts = parts;
+  }
+
+  define(): Promise<ToolDefinition> {
+    const { interpreter, session, limits } = this.#parts;
+    const { timeoutMs, memoryMb } = limits;
+    const surroundings = describeSurroundings({
+      environment: interpreter.environment,
+      isolation: session.isolation,
+      timeoutMs,
+      memoryMb,
+      keeps: 'variables and files',
+    });
+    return Promise.resolve({
+      name: this.name,
+      description: `Runs Python code and returns what it printed, showed and wrote. ${surroundings} The user sees figures by themselves.`,
+      parameters: {
+        type: 'object',
+        properties: { code: { type: 'string', description: 'The Python code to run' } },
+        required: ['code'],
+      },
+    });
+  }
+
+  async call({ code }: Readonly<Record<string, unknown>>, { signal }: CallOptions = {}): Promise<Observation> {
+    if (typeof code !== 'string') {
+      return { text: 'Nothing ran: `code` must be a string of Python.', payload: null, isError: true };
+    }
+    const { session, limits, watcher } = this.#parts;
+    const transcript = new Transcript(limits.outputBytes);
+    for await (const event of session.stream(code, { ...(signal && { signal }) })) {
+      transcript.add(event);
+      await watcher.onEvent(event);
+    }
+    const execution = transcript.execution();
+    await watcher.onEnd(execution);
+    const { logs, files, outcome } = execution;
+    return {
+      text: forModel(execution),
+      payload: { ...logs, files: files.map(({ path, sizeBytes }) => ({ path, size: sizeBytes })) },
+      isError: outcome.status !== 'succeeded',
+    };
+  }
+}

@@ -1,0 +1,32 @@
+import { parseConfig } from '../../config.ts';
+import { createInterpreter } from '../../session/interpreter.ts';
+import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
+import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
+import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/schema-forms.ts';
+import { PythonInterpreterToolSet } from '../../tool/toolset/toolset.ts';
+import type { Context } from '../context.ts';
+import { configOf, type MachineFlags } from '../options.ts';
+
+export interface ToolsFlags extends MachineFlags {
+  readonly format: 'openai' | 'anthropic' | 'mcp';
+}
+
+/** Prints the tools as they would be told to a model: with what holds on this machine. */
+export async function tools(flags: ToolsFlags, { environment, stdout, lifetime }: Context): Promise<number> {
+  const input = configOf(flags, environment);
+  const { dataDir } = parseConfig(input, environment);
+  await using interpreter = await createInterpreter({ ...input, dataDir, signal: lifetime.signal });
+  await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: interpreter });
+  await using codeInterpreter = new CodeInterpreterTool({ engine: interpreter });
+  await using notebook = new IPythonInterpreter({ engine: interpreter });
+  const all = [...toolset.tools(), codeInterpreter, notebook.toTool()];
+  const definitions = await Promise.all(all.map((tool) => tool.define()));
+  const traits = { isReadOnly: false, usesNetwork: interpreter.isolation.network !== 'none' };
+  const forms = {
+    openai: () => definitions.map(toOpenAITool),
+    anthropic: () => definitions.map(toAnthropicTool),
+    mcp: () => definitions.map((definition) => toMcpTool(definition, traits)),
+  }[flags.format]();
+  await stdout.line(JSON.stringify(forms, undefined, 2));
+  return 0;
+}
