@@ -13,8 +13,8 @@ export {
 export type { AgentEvent } from './agent/step/events.ts';
 export type { AgentMemory, AgentStep } from './agent/step/memory.ts';
 export type { ToolInput } from './agent/step/tool-input.ts';
-export { defaultModel, OpenAILLM } from './agent/model/openai.ts';
-export type { Llm, ModelSource } from './agent/model/openai.ts';
+export { defaultModel, OpenAILLM } from './model/openai.ts';
+export type { Llm, ModelSource } from './model/openai.ts';
 export type { ChatOptions, ChatStreams } from './agent/chat/chat.ts';
 export { Display } from './agent/chat/display.ts';
 export type { Kind, Look } from './agent/chat/display.ts';

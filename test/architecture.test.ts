@@ -12,7 +12,7 @@ const MAX_LINES = 400;
 const OPEN = ['errors.ts', 'config.ts', 'log.ts'];
 
 /** What the package gives to its users: lists of named exports, which nothing inside imports. */
-const FACES = ['index.ts', 'agent.ts', 'tools.ts'];
+const FACES = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
 
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -24,10 +24,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   artifact: ['execution'],
   text: ['execution'],
   storage: [],
+  model: [],
   tool: ['execution', 'session', 'artifact', 'environment', 'text'],
-  agent: ['execution', 'tool'],
-  service: ['execution', 'engine', 'session', 'artifact', 'environment', 'text', 'notebook', 'storage'],
-  cli: ['execution', 'engine', 'session', 'environment', 'text', 'tool', 'agent', 'service', 'storage'],
+  agent: ['execution', 'tool', 'model'],
+  service: ['execution', 'engine', 'session', 'artifact', 'environment', 'text', 'notebook', 'storage', 'model'],
+  cli: ['execution', 'engine', 'session', 'environment', 'text', 'tool', 'agent', 'service', 'storage', 'model'],
 };
 
 /** One row per package: the places that may import it. Test files may also import vitest. */
@@ -35,13 +36,12 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   zod: ['config.ts', 'engine', 'session', 'tool', 'agent', 'service', 'storage'],
   commander: ['cli'],
   '@clack/prompts': ['cli'],
-  '@langchain/core': ['tool', 'agent', 'service', 'storage'],
-  '@langchain/openai': ['agent'],
+  '@langchain/core': ['tool', 'agent', 'service', 'storage', 'model'],
+  '@langchain/openai': ['model'],
   '@langchain/langgraph': ['service'],
   '@langchain/langgraph-checkpoint': ['storage'],
   '@langchain/langgraph-checkpoint-postgres': ['storage'],
   '@langchain/langgraph-checkpoint-validation': ['storage'],
-  kysely: ['storage'],
   pg: ['storage'],
   yaml: ['service'],
 };

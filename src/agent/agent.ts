@@ -3,7 +3,7 @@ import type { Tool } from '../tool/tool.ts';
 import { Chat, type ChatOptions } from './chat/chat.ts';
 import { Conversation } from './chat/conversation.ts';
 import { openTerminal } from './chat/terminal.ts';
-import { OpenAILLM } from './model/openai.ts';
+import { OpenAILLM } from '../model/openai.ts';
 import { parseNamedAgent, type AgentOptions, type AskOptions } from './options.ts';
 import { assemble, type AgentParts } from './parts.ts';
 import { finalAnswer } from './step/answer.ts';

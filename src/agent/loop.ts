@@ -11,9 +11,9 @@ import {
   type AgentEvent,
 } from './step/events.ts';
 import { AgentStep, type AgentMemory } from './step/memory.ts';
-import { modelFailure } from './model/failure.ts';
-import { connect, type Llm } from './model/openai.ts';
-import { streamReply, type BoundModel, type RequestedCall } from './model/reply.ts';
+import { modelFailure } from '../model/failure.ts';
+import { connect, type Llm } from '../model/openai.ts';
+import { streamReply, type BoundModel, type RequestedCall } from './reply.ts';
 import type { Seen, Toolbox } from './toolbox.ts';
 
 /** What an agent answers that has used up its iterations. */

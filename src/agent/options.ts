@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parse } from '../config.ts';
 import { VivariumError } from '../errors.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { Llm } from './model/openai.ts';
+import type { Llm } from '../model/openai.ts';
 
 /** What bounds an agent. */
 export interface AgentLimits {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Tool } from '../tool/tool.ts';
 import { Loop } from './loop.ts';
-import type { Llm } from './model/openai.ts';
+import type { Llm } from '../model/openai.ts';
 import type { AgentBounds } from './options.ts';
 import { AgentMemory } from './step/memory.ts';
 import { Toolbox } from './toolbox.ts';

@@ -1,7 +1,7 @@
 import { VivariumError } from '../errors.ts';
 import type { CallContext, Tool, ToolDefinition } from '../tool/tool.ts';
 import { fitForModel } from './model-text.ts';
-import type { RequestedCall } from './model/reply.ts';
+import type { RequestedCall } from './reply.ts';
 
 export interface ToolboxOptions {
   /** Who calls, in words that the model neither sees nor chooses. */

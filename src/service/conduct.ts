@@ -45,10 +45,13 @@ export async function stateOf({ graph, threadId }: Pick<Conduct, 'graph' | 'thre
   readonly values: Partial<ServiceState>;
   readonly isWaiting: boolean;
 }> {
-  const { values, tasks } = await apart(() => graph.getState({ configurable: { thread_id: threadId } }));
-  return { values: values as Partial<ServiceState>, isWaiting: tasks.some(({ interrupts }) => interrupts.length > 0) };
+  const snapshot = await apart(() => graph.getState({ configurable: { thread_id: threadId } }));
+  return {
+    values: snapshot.values as Partial<ServiceState>,
+    isWaiting: snapshot.tasks.some(({ interrupts }) => interrupts.length > 0),
+  };
 }
 
 function apart<T>(work: () => T): T {
-  return AsyncLocalStorageProviderSingleton.getInstance().run(undefined, work) as T;
+  return AsyncLocalStorageProviderSingleton.getInstance().run(undefined, work);
 }

@@ -8,7 +8,7 @@ import { claimRun, decideOnce } from './approval/claim.ts';
 import { conduct, stateOf, type Conduct } from './conduct.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { PythonExecutorError, ServiceConfigurationError, WorkflowError } from './failures.ts';
+import { ServiceConfigurationError, WorkflowError, type PythonExecutorError } from './failures.ts';
 import type { GeneratorRegistry } from './generation/registry.ts';
 import type { ServiceGraph } from './graph/graph.ts';
 import { reviveFailure } from './graph/saved-failure.ts';

@@ -2,12 +2,12 @@ import path from 'node:path';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { defaultDataDir } from '../config.ts';
 import type { Interpreter } from '../session/interpreter.ts';
+import { defaultModel } from '../model/openai.ts';
 import { defaultStoragePath, openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
 import { Executors } from './execution/executors.ts';
-import { ServiceConfigurationError } from './failures.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
 import { analyze } from './nodes/analyze.ts';
@@ -25,8 +25,8 @@ export interface PythonExecutorOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Where paths of the configuration begin; the current directory unless told. */
   readonly baseDir?: string;
-  /** The model that writes code; asked for when code is to be generated. */
-  readonly model?: BaseChatModel | ((configuration: Configuration) => Promise<BaseChatModel>);
+  /** The model that writes code, in place of the one that configuration and environment name. */
+  readonly model?: BaseChatModel;
   /** Further generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
   /** One that is shared with others; it is theirs to close. */
@@ -75,21 +75,25 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
 
 function makeGenerators(
   configuration: Configuration,
-  { model, generators = {} }: PythonExecutorOptions,
+  { model, environment, generators = {} }: PythonExecutorOptions,
 ): GeneratorRegistry {
   const registry = new GeneratorRegistry({
-    resolveModel: async () => {
-      if (model === undefined) throw noModel();
-      return typeof model === 'function' ? model(configuration) : model;
-    },
+    resolveModel: () => model ?? configuredModel(configuration, environment),
   });
   for (const [name, factory] of Object.entries(generators)) registry.registerGenerator(name, factory);
   return registry;
 }
 
-function noModel(): ServiceConfigurationError {
-  return new ServiceConfigurationError(
-    'There is no model that could write code. Give startPythonExecutor a `model`, send the code along as approved_code, or set framework.execution.code_generator to a generator of your own.',
+/** As `models.python_code_generator` says; what it leaves open, the environment says. */
+function configuredModel(
+  { models }: Configuration,
+  environment: NodeJS.ProcessEnv | undefined,
+): Promise<BaseChatModel> {
+  const { model_id: model, base_url: baseUrl, api_key: apiKey, temperature } = models.python_code_generator;
+  const given = { model, baseUrl, apiKey, temperature };
+  return defaultModel(
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    environment,
   );
 }
 

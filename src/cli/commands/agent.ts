@@ -7,7 +7,7 @@ import { Agent } from '../../agent/agent.ts';
 import { Chat } from '../../agent/chat/chat.ts';
 import { Display } from '../../agent/chat/display.ts';
 import { LIMIT_REACHED } from '../../agent/loop.ts';
-import { OpenAILLM } from '../../agent/model/openai.ts';
+import { OpenAILLM } from '../../model/openai.ts';
 import { parseConfig } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';

@@ -11,16 +11,14 @@ export interface SavedFailure {
 type FailureClass = new (message: string, facts: Readonly<Record<string, unknown>>) => PythonExecutorError;
 
 export function saveFailure(error: PythonExecutorError): SavedFailure {
-  const {
-    name,
-    message,
-    category: _,
-    cause,
-    ...facts
-  } = { ...error, name: error.name, message: error.message, cause: error.cause };
+  const { cause } = error;
+  const facts = Object.fromEntries(Object.entries(error).filter(([key]) => !OWN.has(key)));
   const reason = cause instanceof Error ? { cause: { name: cause.name, message: cause.message } } : {};
-  return { type: name, message, facts: { ...facts, ...reason } };
+  return { type: error.name, message: error.message, facts: { ...facts, ...reason } };
 }
+
+/** What an error says of itself by being what it is. */
+const OWN: ReadonlySet<string> = new Set(['name', 'category', 'cause']);
 
 /** The error that the failure was, of the same class. */
 export function reviveFailure({ type, message, facts }: SavedFailure): PythonExecutorError {

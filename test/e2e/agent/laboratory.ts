@@ -1,6 +1,6 @@
 /** What the tests of agents share: one interpreter, and agents whose model follows a script. */
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { defaultModel } from '../../../src/agent/model/openai.ts';
+import { defaultModel } from '../../../src/model/openai.ts';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { createInterpreter, type Interpreter } from '../../../src/session/interpreter.ts';
 import { OpenAIServer, type Reply, type Script } from '../../support/openai-server.ts';

@@ -1,6 +1,6 @@
 /** Models behind the chat completions protocol of OpenAI, which most servers speak. */
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { parseModelConfig, type ModelConfig, type ModelConfigInput } from '../../config.ts';
+import { parseModelConfig, type ModelConfig, type ModelConfigInput } from '../config.ts';
 
 /** A model that is connected to when it is first needed. */
 export interface ModelSource {

@@ -1,9 +1,9 @@
 /** One reply of a model: text, or calls of tools, read strictly. */
 import { AIMessage, type AIMessageChunk, type BaseMessage } from '@langchain/core/messages';
 import type { Runnable } from '@langchain/core/runnables';
-import { VivariumError } from '../../errors.ts';
-import { TokenEvent } from '../step/events.ts';
-import { modelFailure } from './failure.ts';
+import { VivariumError } from '../errors.ts';
+import { TokenEvent } from './step/events.ts';
+import { modelFailure } from '../model/failure.ts';
 
 /** More than any model writes; an endpoint that never ends must not fill the memory. */
 const MAX_REPLY_CHARS = 1_000_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { VivariumError } from '../../errors.ts';
+import { VivariumError } from '../errors.ts';
 import { modelFailure } from './failure.ts';
 
 test('a failure has the status, the words of the endpoint and what to check', () => {

@@ -1,4 +1,4 @@
-import { VivariumError } from '../../errors.ts';
+import { VivariumError } from '../errors.ts';
 
 const MAX_WORDS = 500;
 
