@@ -1,5 +1,5 @@
 import * as failures from '../failures.ts';
-import { PythonExecutorError, WorkflowError } from '../failures.ts';
+import { WorkflowError, type PythonExecutorError } from '../failures.ts';
 
 /** A failure as a checkpoint keeps it. */
 export interface SavedFailure {
