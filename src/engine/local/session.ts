@@ -3,7 +3,7 @@ import type { Event, Summary } from '../../execution/event.ts';
 import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { EngineSession, Rollback, RunRequest, Workspace } from '../engine.ts';
-import { parseJson } from './frames.ts';
+import { parseJson } from '../hostile-json.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
