@@ -9,6 +9,9 @@ import { errnoOf } from './errno.ts';
 import type { OpenFile } from './open-file.ts';
 import { ArtifactRows } from './rows.ts';
 
+/** What a copy can be made of. */
+export type Keepable = Pick<OpenFile, 'mime' | 'chunks'>;
+
 /** What the store cannot see by itself. */
 export interface KeepFacts {
   readonly name: string;
@@ -42,7 +45,7 @@ export class ArtifactStore implements Disposable {
   }
 
   /** Copies a file into the store, as it is now. */
-  async keep(file: OpenFile, { name, sessionId, executionId, signal }: KeepFacts): Promise<Artifact> {
+  async keep(file: Keepable, { name, sessionId, executionId, signal }: KeepFacts): Promise<Artifact> {
     const rows = this.#rows();
     const draft = path.join(this.#incoming, randomUUID());
     try {
@@ -181,7 +184,7 @@ export class ArtifactStore implements Disposable {
 
 /** Hashes what it copies: the file may change before it could be read a second time. */
 async function copy(
-  file: OpenFile,
+  file: Keepable,
   target: string,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly sizeBytes: number; readonly sha256: string }> {

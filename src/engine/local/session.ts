@@ -2,7 +2,7 @@ import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { EngineSession, Rollback, RunRequest, Workspace } from '../engine.ts';
+import type { HostSession, Rollback, RunRequest, Workspace } from '../engine.ts';
 import { parseJson } from '../hostile-json.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
@@ -29,7 +29,7 @@ interface Notice {
 }
 
 /** An interpreter with state on this machine. It outlives its processes: what is lost is opened anew, and said. */
-export class LocalSession implements EngineSession {
+export class LocalSession implements HostSession {
   readonly id: string;
   readonly isolation: Isolation;
   readonly #host: SessionHost;

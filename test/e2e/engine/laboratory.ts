@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { defaultDataDir, parseConfig, type Config, type ConfigInput, type Limits } from '../../../src/config.ts';
-import type { Echo, Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
+import type { Echo, Engine, HostSession, OpenOptions } from '../../../src/engine/engine.ts';
 import { removeTree } from '../../../src/engine/local/clean-up.ts';
 import { startLocalEngine } from '../../../src/engine/local/engine.ts';
 import { findEnvironment } from '../../../src/environment/find.ts';
@@ -18,12 +18,12 @@ export interface RunSettings {
 }
 
 export class Laboratory implements AsyncDisposable {
-  readonly engine: Engine;
+  readonly engine: Engine<HostSession>;
   readonly dataDir: string;
   readonly #config: Config;
   #opened = 0;
 
-  private constructor(engine: Engine, config: Config) {
+  private constructor(engine: Engine<HostSession>, config: Config) {
     this.engine = engine;
     this.#config = config;
     this.dataDir = config.dataDir;
@@ -70,11 +70,11 @@ export class Laboratory implements AsyncDisposable {
 
 /** A session under test. */
 export class Subject implements AsyncDisposable {
-  readonly session: EngineSession;
+  readonly session: HostSession;
   readonly #limits: Limits;
   #runs = 0;
 
-  constructor(session: EngineSession, limits: Limits) {
+  constructor(session: HostSession, limits: Limits) {
     this.session = session;
     this.#limits = limits;
   }
