@@ -14,7 +14,7 @@ const OPEN = ['errors.ts', 'config.ts', 'log.ts'];
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
-  engine: ['execution'],
+  engine: ['execution', 'text'],
   session: ['execution', 'engine', 'environment', 'artifact'],
   environment: [],
   artifact: ['execution'],

@@ -23,8 +23,12 @@ export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes
         results.length = 0;
         break;
       case 'done': {
-        const { outputBytes: _, mayHaveWritten: __, ...summary } = event.summary;
-        const truncated = { ...streams.stdout.truncation('stdout'), ...streams.stderr.truncation('stderr') };
+        const { outputBytes: _, mayHaveWritten: __, dropped, ...summary } = event.summary;
+        const truncated = {
+          ...streams.stdout.truncation('stdout'),
+          ...streams.stderr.truncation('stderr'),
+          ...(dropped !== undefined && { dropped }),
+        };
         execution = {
           ...summary,
           logs: { stdout: streams.stdout.text(), stderr: streams.stderr.text() },
