@@ -31,8 +31,8 @@ export async function installJupyter(): Promise<Installation> {
 }
 
 export class TestJupyterServer implements AsyncDisposable {
-  readonly url: string;
-  readonly token: string;
+  /** What an engine needs to reach it. */
+  readonly access: { readonly url: string; readonly token: string };
   /** Where its files are. */
   readonly root: string;
   readonly #child: ChildProcess;
@@ -41,12 +41,11 @@ export class TestJupyterServer implements AsyncDisposable {
   private constructor(child: ChildProcess, home: string, address: { port: number; token: string }) {
     this.#child = child;
     this.#home = home;
-    this.url = `http://127.0.0.1:${address.port}`;
-    this.token = address.token;
+    this.access = { url: `http://127.0.0.1:${address.port}`, token: address.token };
     this.root = path.join(home, 'root');
   }
 
-  /** `limits`: whether the server keeps the limits on output that it has by default. */
+  /** `hasRateLimits`: whether the server keeps the limits on output that it has by default. */
   static async start(python: string, options: { readonly hasRateLimits?: boolean } = {}): Promise<TestJupyterServer> {
     const home = await mkdtemp(path.join(tmpdir(), 'viv-jupyter-'));
     await mkdir(path.join(home, 'root'));
@@ -70,7 +69,8 @@ export class TestJupyterServer implements AsyncDisposable {
 
   /** Something of its REST API, as anybody with the token sees it. */
   async get(where: string): Promise<unknown> {
-    const response = await fetch(`${this.url}/api/${where}`, { headers: { authorization: `token ${this.token}` } });
+    const { url, token } = this.access;
+    const response = await fetch(`${url}/api/${where}`, { headers: { authorization: `token ${token}` } });
     return response.json();
   }
 
