@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 import warnings
 from typing import Any
 
@@ -22,6 +23,7 @@ from cell.runner import Quitter
 from cell.variables import Ledger, inspect_variables
 from encode.frames import summarize_frames
 from encode.value import encode_value
+from kernel.pieces import in_pieces
 from show import notebook
 from show.display import Publisher
 
@@ -49,6 +51,12 @@ class Companion:
         self._ledger = Ledger(self._injected)
         self._ledger.changes(shell.user_ns)
         self._echoed: dict[str, Any] = {}
+
+    def arrive(self) -> dict[str, object]:
+        """Do what must wait until the first code has ended: IPython brings the streams back to what they were before it."""
+        for stream in (sys.stdout, sys.stderr):
+            in_pieces(stream)
+        return self.facts()
 
     def facts(self) -> dict[str, object]:
         """Return where and on what the kernel runs."""

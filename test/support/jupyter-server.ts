@@ -26,7 +26,7 @@ export async function installJupyter(): Promise<Installation> {
     requirementsFile: path.join(import.meta.dirname, 'jupyter-requirements.txt'),
     dataDir,
     sessions,
-    say: (text) => console.error(text),
+    say: (text) => void process.stderr.write(`${text}\n`),
   });
 }
 

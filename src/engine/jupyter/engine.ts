@@ -91,8 +91,9 @@ class JupyterEngine implements Engine {
   async #open({ id, limits, environment, signal }: OpenOptions, onClosed: () => void): Promise<JupyterSession> {
     const directory = `vivarium-${randomBytes(8).toString('hex')}`;
     await using stack = new AsyncDisposableStack();
-    const workspace = await JupyterWorkspace.create(this.#server, directory, signal);
+    const workspace = new JupyterWorkspace(this.#server, directory);
     stack.defer(() => workspace.destroy());
+    await workspace.create();
     const options: KernelOptions = { name: this.#kernelName, directory, environment, sources: this.#sources };
     const kernel = await Kernel.start(this.#server, options, signal);
     stack.move(); // complete: the session owns both now

@@ -112,6 +112,7 @@ export class Run {
     this.#current = null;
     await this.#stopping; // a late interrupt must not hit what comes next
     if ('loss' in ending) return this.#lost(ending.loss);
+    if (!ending.isWhole) this.#showing.miss('the kernel did not say when its output was complete');
     const beginning = await begun.ending;
     const isReady = 'reply' in beginning && beginning.reply.status === 'ok';
     if (isReady && (ending.reply.status === 'ok' || ending.reply.status === 'error' || this.#stopCause !== null)) {

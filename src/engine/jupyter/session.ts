@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Json, StreamBytes, Variable } from '../../execution/execution.ts';
@@ -6,13 +7,13 @@ import type { RemoteWorkspace } from '../../execution/remote-workspace.ts';
 import type { EngineSession, Rollback, RunRequest } from '../engine.ts';
 import { parseJson } from '../hostile-json.ts';
 import { Variables } from '../python-words.ts';
-import { z } from 'zod';
 import type { Kernel } from './kernel/kernel.ts';
 import type { KernelMessage } from './kernel/message.ts';
 import { Run, type RunFacts } from './run.ts';
 import type { JupyterWorkspace } from './workspace.ts';
 
 const LEAVE_TIMEOUT_MS = 5000;
+const INSPECT_ATTEMPTS = 2;
 const UNPROTECTED = 'a Jupyter kernel has no twin: a crash, or an interrupt that is not heeded, costs all variables';
 
 export interface SessionParts {
@@ -94,13 +95,15 @@ export class JupyterSession implements EngineSession {
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    const kernel = await this.#liveKernel();
-    const variables = await kernel.ask(Variables, 'inspect', this.#parts.timeoutMs);
-    if (variables !== null) return variables;
-    kernel.giveUp('it did not answer when its variables were looked at');
+    for (let attempt = 0; attempt < INSPECT_ATTEMPTS; attempt += 1) {
+      const kernel = await this.#liveKernel();
+      const variables = await kernel.ask(Variables, 'inspect', this.#parts.timeoutMs);
+      if (variables !== null) return variables;
+      kernel.giveUp('it did not answer when its variables were looked at');
+    }
     throw new VivariumError(
       'ENGINE_FAILED',
-      `The kernel of session ${this.id} did not answer when its variables were looked at. Open a new session.`,
+      `Kernels of session ${this.id} do not answer when their variables are looked at. Open a new session.`,
     );
   }
 

@@ -46,6 +46,11 @@ export class Showing {
     return this.#dropped;
   }
 
+  /** Notes that output is missing; the first reason is the one that is told. */
+  miss(reason: string): void {
+    this.#dropped ??= reason;
+  }
+
   add(message: KernelMessage): void {
     switch (message.type) {
       case 'stream':
@@ -61,6 +66,9 @@ export class Showing {
       case 'clear_output':
         this.#queue.push({ type: 'clear' }, 0);
         break;
+      case 'oversized':
+        this.miss(`a message of ${message.content} characters, which is more than one may have, was left out`);
+        break;
       case 'status':
       case 'execute_input':
       case 'execute_reply':
@@ -71,9 +79,9 @@ export class Showing {
   #print({ name: stream, text }: { readonly name: 'stdout' | 'stderr'; readonly text: string }): void {
     this.#bytes[stream] += Buffer.byteLength(text);
     if (stream === 'stderr' && SERVER_DROPS.test(text)) {
-      this.#dropped ??= 'the Jupyter server dropped output above its rate limit (iopub_data_rate_limit)';
+      this.miss('the Jupyter server dropped output above its rate limit (iopub_data_rate_limit)');
     }
-    if (this.#isBehind) this.#dropped ??= 'output came faster than it was read';
+    if (this.#isBehind) this.miss('output came faster than it was read');
     else this.#queue.push({ type: 'output', stream, text }, text.length);
   }
 
@@ -83,7 +91,7 @@ export class Showing {
     this.#results += 1;
     this.#resultBytes += size;
     if (this.#results > MAX_RESULTS || this.#resultBytes > MAX_RESULT_BYTES) {
-      this.#dropped ??= `results above ${MAX_RESULTS} or ${MAX_RESULT_BYTES} bytes were left out`;
+      this.miss(`results above ${MAX_RESULTS} or ${MAX_RESULT_BYTES} bytes were left out`);
     } else this.#queue.push({ type: 'result', result }, size);
   }
 }

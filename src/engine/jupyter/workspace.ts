@@ -24,15 +24,13 @@ export class JupyterWorkspace implements RemoteWorkspace {
   readonly #server: JupyterServer;
   readonly #directory: string;
 
-  private constructor(server: JupyterServer, directory: string) {
+  constructor(server: JupyterServer, directory: string) {
     this.#server = server;
     this.#directory = directory;
   }
 
-  static async create(server: JupyterServer, directory: string, signal?: AbortSignal): Promise<JupyterWorkspace> {
-    const workspace = new JupyterWorkspace(server, directory);
-    await workspace.#makeDirectory('', signal);
-    return workspace;
+  async create(): Promise<void> {
+    await this.#makeDirectory('');
   }
 
   get location(): string {

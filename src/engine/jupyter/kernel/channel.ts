@@ -5,11 +5,11 @@ import type { JupyterServer } from '../server.ts';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 /** Reply and idle come by different ways; when one of them is there, the other is not waited for for ever. */
-const STRAGGLER_MS = 5000;
+const STRAGGLER_MS = 10_000;
 const DEATHS = new Set(['restarting', 'autorestarting', 'dead']);
 
-/** How a request ended: answered, or the kernel was lost before it could be. */
-export type RequestEnding = { readonly reply: Reply } | { readonly loss: string };
+/** How a request ended: answered, or the kernel was lost before it could be. `isWhole`: all that belongs to it has come. */
+export type RequestEnding = { readonly reply: Reply; readonly isWhole: boolean } | { readonly loss: string };
 
 /** Code that was sent. */
 export interface Request {
@@ -117,6 +117,7 @@ export class Channel {
       this.lose(`the kernel died (its server calls it "${message.content.execution_state}")`);
       return;
     }
+    if (message.type === 'oversized') for (const { onMessage } of this.#pending.values()) onMessage?.(message);
     const pending = message.parent === null ? undefined : this.#pending.get(message.parent);
     if (message.parent === null || pending === undefined) this.onStray?.(message);
     else this.#advance(message.parent, pending, message);
@@ -132,7 +133,7 @@ export class Channel {
     const finish = (): void => {
       clearTimeout(pending.straggler);
       this.#pending.delete(id);
-      pending.end({ reply: pending.reply ?? { status: 'aborted' } });
+      pending.end({ reply: pending.reply ?? { status: 'aborted' }, isWhole: pending.isIdle });
     };
     clearTimeout(pending.straggler);
     if (pending.reply !== null && pending.isIdle) finish();

@@ -17,7 +17,7 @@ export function plant(
 ): ExecuteRequest {
   const call = `names["inject"](${literal(sources)}, ${literal({ environment })})`;
   const code = `(lambda names: (exec(${literal(sources[INJECT] ?? '')}, names), ${call}))({"__name__": "${INJECT}"})`;
-  return { code, isSilent: true, stopOnError: true, expressions: { [ANSWER]: calling('facts', []) } };
+  return { code, isSilent: true, stopOnError: true, expressions: { [ANSWER]: calling('arrive', []) } };
 }
 
 /** Does something before the code that follows, which is dropped where this fails. */

@@ -26,6 +26,7 @@ export class Kernel {
   readonly #server: JupyterServer;
   readonly #id: string;
   #channel: Channel;
+  #isGivenUp = false;
   #deletion: Promise<void> | undefined;
 
   private constructor(server: JupyterServer, id: string, channel: Channel) {
@@ -35,16 +36,15 @@ export class Kernel {
   }
 
   static async start(server: JupyterServer, options: KernelOptions, signal?: AbortSignal): Promise<Kernel> {
+    signal?.throwIfAborted();
     const { name, directory } = options;
-    const { id } = await server.ask(Model, 'POST', 'api/kernels', {
-      body: { name, path: directory },
-      timeoutMs: START_TIMEOUT_MS,
-      signal,
-    });
+    const call = { body: { name, path: directory }, timeoutMs: START_TIMEOUT_MS };
+    // Not to be aborted: a kernel whose id never arrives could not be removed.
+    const { id } = await server.ask(Model, 'POST', 'api/kernels', call);
     await using stack = new AsyncDisposableStack();
     stack.defer(() => remove(server, id));
     const kernel = new Kernel(server, id, await Channel.open(server, id, signal));
-    stack.defer(() => kernel.giveUp('its start failed'));
+    stack.defer(() => kernel.#channel.lose('its start failed'));
     await kernel.#plant(options, signal);
     stack.move(); // started: the caller owns it now
     return kernel;
@@ -78,7 +78,7 @@ export class Kernel {
 
   /** Connects again where nothing but the connection was lost; false when the kernel or its state is gone. */
   async reconnect(): Promise<boolean> {
-    if (this.#deletion !== undefined) return false;
+    if (this.#isGivenUp) return false;
     try {
       this.#channel = await Channel.open(this.#server, this.#id);
       return (await this.ask(Facts, 'facts')) !== null;
@@ -90,14 +90,23 @@ export class Kernel {
 
   /** Ends what runs as lost, and the kernel with it; `close` waits for that. */
   giveUp(reason: string): void {
+    this.#isGivenUp = true;
     this.#channel.lose(reason);
-    this.#deletion ??= remove(this.#server, this.#id);
-    this.#deletion.catch(() => undefined); // told by `close`
+    this.#delete().catch(() => undefined); // told by `close`
   }
 
   async close(): Promise<void> {
     this.giveUp('the session was closed');
-    await this.#deletion;
+    await this.#delete();
+  }
+
+  /** Once; what failed is tried again by the next call. */
+  #delete(): Promise<void> {
+    this.#deletion ??= remove(this.#server, this.#id).catch((error: unknown) => {
+      this.#deletion = undefined;
+      throw error;
+    });
+    return this.#deletion;
   }
 
   async #plant({ name, directory, environment, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 
-/** What servers send at most in one piece is far below; who passes it wants our memory. */
-const MAX_MESSAGE_CHARS = 64 << 20;
+/** Larger ones are not even parsed. */
+const MAX_MESSAGE_CHARS = 32 << 20;
 const VERSION = '5.3';
 
 const Bundle = z.record(z.string().max(200), z.json());
@@ -40,18 +40,21 @@ const Contents = {
 } as const;
 type Type = keyof typeof Contents;
 
-export type KernelMessage = {
+export type KernelMessage =
+  | KnownMessage
+  | { readonly type: 'oversized'; readonly parent: null; readonly content: number };
+type KnownMessage = {
   [T in Type]: { readonly type: T; readonly parent: string | null; readonly content: z.infer<(typeof Contents)[T]> };
 }[Type];
 export type Reply = z.infer<typeof Contents.execute_reply>;
 
 /** Null for a message that does not matter here. */
 export function parseMessage(text: string): KernelMessage | null {
-  if (text.length > MAX_MESSAGE_CHARS) throw new ProtocolViolation(`a message of ${text.length} characters`);
+  if (text.length > MAX_MESSAGE_CHARS) return { type: 'oversized', parent: null, content: text.length };
   const { header, parent_header: parent, content } = parseWith(Message, parseJson(Buffer.from(text)));
   const type = header.msg_type;
   if (!isKnown(type)) return null;
-  return { type, parent: parent.msg_id ?? null, content: parseWith<unknown>(Contents[type], content) } as KernelMessage;
+  return { type, parent: parent.msg_id ?? null, content: parseWith<unknown>(Contents[type], content) } as KnownMessage;
 }
 
 export interface ExecuteRequest {
