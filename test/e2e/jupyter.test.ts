@@ -7,6 +7,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { placeOf } from '../../src/artifact/place.ts';
 import { ArtifactStore } from '../../src/artifact/store.ts';
 import { Limits, parseConfig } from '../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../src/engine/engine.ts';
@@ -179,33 +180,41 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     expect(session.info().workspace).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/contents\/vivarium-[0-9a-f]+$/u);
   });
 
+  test('a directory of too many files is listed in part, and runs go on', async () => {
+    await using writer = await openOn(engine);
+    await writer.run("for number in range(10_050): open(f'{number}.txt', 'w').close()");
+    const { files, cut } = await placeOf(writer.session.workspace).list();
+    expect([files.length, cut]).toEqual([10_000, 'entries']);
+    await writer.run('import shutil, os; shutil.rmtree(os.getcwd())');
+    expect((await placeOf(writer.session.workspace).list()).files).toEqual([]);
+  });
+
   test('nothing is left of sessions that were closed, failed to open, or were open when the engine closed', async () => {
-    const own = await startJupyterEngine(server.access);
-    const kernels = async (): Promise<number> => ((await server.get('kernels')) as unknown[]).length;
-    const before = { kernels: await kernels(), files: (await readdir(server.root)).length };
+    await using quiet = await TestJupyterServer.start(python);
+    const own = await startJupyterEngine(quiet.access);
     const closed = await openOn(own);
     await closed.run("open('.hidden', 'w').close(); import os; os.makedirs('a/b'); open('a/b/c', 'w').close()");
     await closed.session.close();
-    await expect(openOn(own, { signal: AbortSignal.timeout(400) })).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(openOn(own, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({ name: 'TimeoutError' });
     const left = await openOn(own);
     await left.run("open('left.txt', 'w').close()");
+    expect([await quiet.get('kernels'), await sessionsIn(quiet)]).toMatchObject([[{}], [expect.any(String)]]);
     await own.close();
     await own.close();
-    expect({ kernels: await kernels(), files: (await readdir(server.root)).length }).toEqual(before);
+    expect([await quiet.get('kernels'), await sessionsIn(quiet)]).toEqual([[], []]);
     await expect(openOn(own)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
   test('files of a kernel that cannot tidy up any more are removed all the same', async () => {
-    const stuck = await openOn(engine);
-    await stuck.run("import os; os.makedirs('a/b'); open('a/b/c', 'w').close()");
-    await stuck.run('import time\nwhile True:\n    try: time.sleep(9)\n    except KeyboardInterrupt: pass', {
-      timeoutMs: 200,
-    });
-    const { workspace } = stuck.session;
-    const name = 'location' in workspace ? path.basename(workspace.location) : '';
-    expect(await readdir(server.root)).toContain(name);
+    await using quiet = await TestJupyterServer.start(python);
+    await using own = await startJupyterEngine(quiet.access);
+    const stuck = await openOn(own);
+    await stuck.run("import os; os.makedirs('a/b'); open('a/b/.c', 'w').close()");
+    const forever = 'import time\nwhile True:\n    try: time.sleep(9)\n    except KeyboardInterrupt: pass';
+    await stuck.run(forever, { timeoutMs: 200 });
+    expect(await sessionsIn(quiet)).toHaveLength(1);
     await stuck.session.close();
-    expect(await readdir(server.root)).not.toContain(name);
+    expect(await sessionsIn(quiet)).toEqual([]);
   });
 
   test('output that the server drops above its rate limit is missed, and said', async () => {
@@ -262,6 +271,11 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     await expect(openOn(engine, { mounts: [mount] })).rejects.toMatchObject(refusal('CONFIG_INVALID', /mounts/u));
   });
 });
+
+/** The directories of sessions; the server itself may leave an empty one for its checkpoints. */
+async function sessionsIn(server: TestJupyterServer): Promise<string[]> {
+  return (await readdir(server.root)).filter((name) => name.startsWith('vivarium-'));
+}
 
 /** How many clients the server sees at its kernels. */
 async function connectionsOf(server: TestJupyterServer): Promise<number> {

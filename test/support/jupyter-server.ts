@@ -58,8 +58,9 @@ export class TestJupyterServer implements AsyncDisposable {
     let log = '';
     child.stderr.on('data', (chunk: Buffer) => (log = (log + chunk.toString()).slice(-KEPT_LOG_CHARS)));
     try {
-      const port = await portOf(child, home);
-      return new TestJupyterServer(child, home, { port, token });
+      const address = { port: await portOf(child, home), token };
+      await answering(address.port);
+      return new TestJupyterServer(child, home, address);
     } catch (error) {
       child.kill('SIGKILL');
       await rm(home, { recursive: true, force: true });
@@ -107,6 +108,14 @@ function flags(home: string, hasRateLimits: boolean): string[] {
   ];
 }
 
+async function answering(port: number): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (!(await fetch(`http://127.0.0.1:${port}/api`).catch(() => null))?.ok) {
+    if (performance.now() > deadline) throw new Error('it does not answer');
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
 /** Nothing of the user's settings, and nothing left in them. */
 function environmentOf(home: string, token: string): NodeJS.ProcessEnv {
   const { PATH } = process.env;
@@ -123,7 +132,7 @@ function environmentOf(home: string, token: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The server writes where it listens into a file, once it does. */
+/** The server writes where it will listen into a file. */
 async function portOf(child: ChildProcess, home: string): Promise<number> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (child.exitCode === null && performance.now() < deadline) {

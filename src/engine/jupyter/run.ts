@@ -118,7 +118,6 @@ export class Run {
     if (isReady && (ending.reply.status === 'ok' || ending.reply.status === 'error' || this.#stopCause !== null)) {
       return this.#finish(ending.reply);
     }
-    this.#kernel.giveUp('what the program has done to Python keeps the kernel from running code');
     return this.#lost('what the program has done to Python keeps the kernel from running code');
   }
 
@@ -139,16 +138,15 @@ export class Run {
   }
 
   async #interrupt(request: Request): Promise<void> {
-    const isOver = request.ending.then(() => true);
-    const grace = sleep(this.#graceMs, false, { ref: false });
-    await Promise.race([request.started, grace]); // before that it would be lost on its way
+    const grace = (): Promise<boolean> => sleep(this.#graceMs, false, { ref: false });
+    await Promise.race([request.started, grace()]); // before that it would be lost on its way
     try {
       await this.#kernel.interrupt();
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error; // a server that does not answer does not interrupt either
     }
-    const ownGrace = sleep(this.#graceMs, false, { ref: false });
-    if (!(await Promise.race([isOver, ownGrace]))) this.#kernel.giveUp(UNHEEDED);
+    const isOver = request.ending.then(() => true);
+    if (!(await Promise.race([isOver, grace()]))) this.#kernel.giveUp(UNHEEDED);
   }
 
   #outcomeOf(error: PythonError | null): Outcome {
@@ -161,7 +159,9 @@ export class Run {
     return { status: 'timed-out', limit: 'wall', limitMs: this.#request.timeoutMs };
   }
 
+  /** Whatever may go on there must not go on unseen. */
   #lost(reason: string): Ending {
+    this.#kernel.giveUp(reason);
     const crashed: Outcome = { status: 'crashed', signal: null, exitCode: null, reason };
     const outcome = this.#stopCause === null ? crashed : this.#outcomeOfStop(this.#stopCause);
     return { outcome, error: null, loss: reason, variables: UNTOUCHED, dataframes: [], value: null };

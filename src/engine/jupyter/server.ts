@@ -3,8 +3,8 @@ import { VivariumError } from '../../errors.ts';
 import { parseJson } from '../hostile-json.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Far above any listing or kernel model; contents of files come another way. */
-const MAX_ANSWER_BYTES = 16 << 20;
+/** Room for a listing of a hundred thousand files; contents of files come another way. */
+const MAX_ANSWER_BYTES = 64 << 20;
 const MAX_REASON_CHARS = 300;
 
 export interface Call {

@@ -5,7 +5,7 @@ import type { Json, StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { RemoteWorkspace } from '../../execution/remote-workspace.ts';
 import type { EngineSession, Rollback, RunRequest } from '../engine.ts';
-import { parseJson } from '../hostile-json.ts';
+import { parseJson, ProtocolViolation } from '../hostile-json.ts';
 import { Variables } from '../python-words.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { KernelMessage } from './kernel/message.ts';
@@ -120,13 +120,21 @@ export class JupyterSession implements EngineSession {
     await this.#run?.finished;
     await this.#opening?.catch(() => undefined); // whoever waits for it hears why
     try {
-      // The kernel removes its files for good; the server itself may only move them to a bin.
-      if (this.#kernel.isAlive) await this.#kernel.ask(z.null(), 'leave', LEAVE_TIMEOUT_MS);
+      await unlessGone(() => this.#tidy());
       await this.#kernel.close();
-      await destroy(this.#parts.workspace);
+      await unlessGone(() => this.#parts.workspace.destroy());
     } finally {
       this.#parts.onClosed();
     }
+  }
+
+  /** A kernel removes the files, if need be a new one: the server itself would leave hidden ones, or keep all in a bin. */
+  async #tidy(): Promise<void> {
+    if (!this.#kernel.isAlive) {
+      await this.#kernel.close();
+      this.#kernel = await this.#parts.startKernel();
+    }
+    await this.#kernel.ask(z.null(), 'leave', LEAVE_TIMEOUT_MS);
   }
 
   #assertOpen(): void {
@@ -188,7 +196,7 @@ export class JupyterSession implements EngineSession {
       sessionId: this.id,
       outcome: facts.outcome,
       ...(facts.error !== null && { error: facts.error }),
-      ...(facts.value !== null && { value: parseJson(Buffer.from(facts.value)) as Json }),
+      ...valueIn(facts.value),
       dataframes: facts.dataframes,
       state: {
         status: reason === null ? 'preserved' : 'lost',
@@ -207,10 +215,21 @@ export class JupyterSession implements EngineSession {
   }
 }
 
-/** With a server that is gone, nothing can be removed, and nobody can see what is left. */
-async function destroy(workspace: JupyterWorkspace): Promise<void> {
+/** A value that breaks the rules is none: the program has made it up itself. */
+function valueIn(text: string | null): { readonly value?: Json } {
+  if (text === null) return {};
   try {
-    await workspace.destroy();
+    return { value: parseJson(Buffer.from(text)) as Json };
+  } catch (error) {
+    if (error instanceof ProtocolViolation) return {};
+    throw error;
+  }
+}
+
+/** With a server that is gone nothing can be removed, and nobody sees what is left. */
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
   } catch (error) {
     if (!(error instanceof VivariumError) || error.code !== 'JUPYTER_UNREACHABLE') throw error;
   }

@@ -17,7 +17,7 @@ const Entry = z.object({
   created: z.string(),
 });
 type Entry = z.infer<typeof Entry>;
-const Directory = z.object({ type: z.literal('directory'), content: z.array(Entry).max(MAX_ENTRIES) });
+const Directory = z.object({ type: z.literal('directory'), content: z.array(Entry) });
 
 /** A directory of its own for each session among the files of the server, by way of its contents API. */
 export class JupyterWorkspace implements RemoteWorkspace {
@@ -43,13 +43,14 @@ export class JupyterWorkspace implements RemoteWorkspace {
     const startedAt = performance.now();
     let entries = 0;
     for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-      for (const entry of await this.#entriesOf(folder, signal)) {
-        entries += 1;
+      const found = await this.#entriesOf(folder, signal);
+      for (const entry of found.slice(0, MAX_ENTRIES - entries)) {
         const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
         if (entry.type !== 'directory') files.push(describe(path, entry));
         else if (path.split('/').length < MAX_DEPTH) waiting.push(path);
       }
-      if (waiting.length > 0 && entries > MAX_ENTRIES) return { files, cut: 'entries' };
+      entries += found.length;
+      if (entries > MAX_ENTRIES) return { files, cut: 'entries' };
       if (waiting.length > 0 && performance.now() - startedAt > MAX_LISTING_MS) return { files, cut: 'time' };
     }
     return { files, cut: null };
@@ -102,20 +103,16 @@ export class JupyterWorkspace implements RemoteWorkspace {
     await this.#expect(path, 'DELETE', this.#api(path));
   }
 
-  /** Removes whatever a kernel that could not tidy up any more has left. */
+  /** Removes the directory. One that is not empty may be refused: only a kernel sees the hidden files in it. */
   async destroy(): Promise<void> {
-    const answer = await this.#server.call('DELETE', this.#api(''));
-    if (answer.status < 300 || answer.status === 404) return;
-    const { files } = await this.list();
-    for (const { path } of files) await this.remove(path);
-    const folders = new Set(files.flatMap(({ path }) => ancestorsOf(path)));
-    for (const folder of [...folders].toSorted((a, b) => b.length - a.length)) await this.remove(folder);
-    await this.#expect('', 'DELETE', this.#api(''));
+    if ((await this.#look('')) !== null) await this.#expect('', 'DELETE', this.#api(''));
   }
 
+  /** Nothing, where the program has removed or locked the directory meanwhile. */
   async #entriesOf(folder: string, signal?: AbortSignal): Promise<readonly Entry[]> {
-    const path = `${this.#api(folder)}?type=directory&content=1`;
-    return (await this.#server.ask(Directory, 'GET', path, { signal })).content;
+    const answer = await this.#server.call('GET', `${this.#api(folder)}?type=directory&content=1`, { signal });
+    const isClosed = answer.status >= 400 && answer.status < 500 && answer.status !== 401;
+    return isClosed ? [] : this.#server.parse(Directory, `for the directory "${folder}"`, answer).content;
   }
 
   async #look(path: string): Promise<Entry | null> {
@@ -176,11 +173,6 @@ function nanoseconds(text: string): bigint {
   const [, digits = ''] = /\.(\d{1,9})/.exec(text) ?? [];
   const seconds = Math.floor(Date.parse(text) / 1000);
   return Number.isFinite(seconds) ? BigInt(seconds) * 1_000_000_000n + BigInt(digits.padEnd(9, '0')) : 0n;
-}
-
-function ancestorsOf(path: string): string[] {
-  const steps = path.split('/').slice(0, -1);
-  return steps.map((_, index) => steps.slice(0, index + 1).join('/'));
 }
 
 /** Joins chunks of any size into pieces of the size of a request. */

@@ -30,21 +30,22 @@ interface Pending {
 
 /** The socket to one kernel: sends requests, and brings to each what belongs to it. */
 export class Channel {
-  /** Why the kernel is lost; resolves once, also on `close`. */
-  readonly lost: Promise<string>;
   /** What belongs to no request that is under way: output of threads that outlived theirs. */
   onStray: ((message: KernelMessage) => void) | null = null;
+  /** Whether nothing but the connection was lost, as far as anybody knows. */
+  isBroken = false;
   readonly #socket: WebSocket;
   readonly #session = randomUUID();
   readonly #pending = new Map<string, Pending>();
-  readonly #losing = Promise.withResolvers<string>();
   #loss: string | null = null;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    this.lost = this.#losing.promise;
     socket.addEventListener('message', ({ data }) => this.#receive(data));
-    socket.addEventListener('close', () => this.lose('the connection to the Jupyter server broke off'));
+    socket.addEventListener('close', () => {
+      this.isBroken = this.isOpen;
+      this.lose('the connection to the Jupyter server broke off');
+    });
   }
 
   static async open(server: JupyterServer, kernelId: string, signal?: AbortSignal): Promise<Channel> {
@@ -97,7 +98,6 @@ export class Channel {
       pending.end({ loss: reason });
     }
     this.#pending.clear();
-    this.#losing.resolve(reason);
     this.#socket.close();
   }
 

@@ -8,6 +8,8 @@ import type { ExecuteRequest, KernelMessage } from './message.ts';
 
 const START_TIMEOUT_MS = 60_000;
 const ANSWER_TIMEOUT_MS = 10_000;
+const REMOVE_TIMEOUT_MS = 30_000;
+const REMOVE_AGAIN_MS = 250;
 
 const Model = z.object({ id: z.string().regex(/^[\w-]{1,100}$/) });
 const Facts = z.object({ directory: z.string(), python: z.string().max(100) });
@@ -78,7 +80,7 @@ export class Kernel {
 
   /** Connects again where nothing but the connection was lost; false when the kernel or its state is gone. */
   async reconnect(): Promise<boolean> {
-    if (this.#isGivenUp) return false;
+    if (this.#isGivenUp || !this.#channel.isBroken) return false;
     try {
       this.#channel = await Channel.open(this.#server, this.#id);
       return (await this.ask(Facts, 'facts')) !== null;
@@ -128,10 +130,15 @@ export class Kernel {
   }
 }
 
-/** A server that is gone has no kernels either. */
+/** A server that is just restarting a dead kernel fails to remove it, and is asked again. One that is gone has no kernels. */
 async function remove(server: JupyterServer, id: string): Promise<void> {
+  const deadline = performance.now() + REMOVE_TIMEOUT_MS;
   try {
-    const answer = await server.call('DELETE', pathOf(id));
+    let answer = await server.call('DELETE', pathOf(id));
+    while (answer.status >= 500 && performance.now() < deadline) {
+      await sleep(REMOVE_AGAIN_MS);
+      answer = await server.call('DELETE', pathOf(id));
+    }
     if (answer.status >= 300 && answer.status !== 404) throw server.refusal(`DELETE ${pathOf(id)}`, answer);
   } catch (error) {
     if (!(error instanceof VivariumError) || error.code !== 'JUPYTER_UNREACHABLE') throw error;
@@ -143,7 +150,7 @@ function pathOf(id: string): string {
 }
 
 /** Null when it takes longer. On abort rejects with the reason. */
-export async function within<T>(timeoutMs: number, promise: Promise<T>, signal?: AbortSignal): Promise<T | null> {
+async function within<T>(timeoutMs: number, promise: Promise<T>, signal?: AbortSignal): Promise<T | null> {
   const over = new AbortController();
   const stop = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
   const timer = sleep(timeoutMs, null, { signal: stop }).catch(() => null);
