@@ -108,6 +108,16 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     expect(await broken.evaluate('1 + 1')).toBe('2');
   });
 
+  test('a program that forges messages of a wrong shape loses its kernel', async () => {
+    await using forger = await openOn(engine);
+    const { outcome, state } = await forger.run(
+      "kernel = get_ipython().kernel\nkernel.session.send(kernel.iopub_socket, 'stream', {'name': 'stdout', 'text': 5})",
+    );
+    expect(outcome).toMatchObject({ status: 'crashed', reason: expect.stringContaining('protocol') as string });
+    expect(state.status).toBe('lost');
+    expect(await forger.evaluate('1 + 1')).toBe('2');
+  });
+
   test('a kernel that dies between runs is replaced, and the next result says so', async () => {
     await using quiet = await TestJupyterServer.start(python);
     await using own = await startJupyterEngine(quiet.access);
