@@ -1,10 +1,11 @@
 /** Measures what the design promises, side by side with ipykernel and with a plain Python process, in one run. */
 import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseConfig } from '../src/config.ts';
 import { choosePython } from '../src/session/python.ts';
+import { installBeside } from '../tools/side-environment.ts';
 import { openInterpreter, type Bench } from './bench.ts';
-import { installPeers } from './peers/install.ts';
 import { Ipykernel } from './peers/ipykernel.ts';
 import { describeMachine, toMarkdown, type Row } from './report.ts';
 import { measureCommandLine } from './rows/command-line.ts';
@@ -28,7 +29,13 @@ async function main(): Promise<number> {
   const environment = await choosePython(config);
   const machine = describeMachine(environment);
   await using stack = new AsyncDisposableStack();
-  const peers = await installPeers(config.dataDir, environment, say);
+  const peers = await installBeside({
+    name: 'bench-peers',
+    requirementsFile: path.join(import.meta.dirname, 'peers', 'requirements.txt'),
+    dataDir: config.dataDir,
+    sessions: environment,
+    say,
+  });
   if ('problem' in peers) say(`ipykernel is not compared: ${peers.problem}`);
   const ipykernel =
     'python' in peers ? stack.use(await Ipykernel.start(peers.python, environment.cacheDir)) : undefined;

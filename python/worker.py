@@ -18,11 +18,12 @@ import wire
 from cell import source, trace, values
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
-from encode.frames import summarize_frames, write_frame
+from encode.frames import export_frame, summarize_frames
 from encode.value import encode_value
 from join import Admission
 from show import notebook
 from show.display import Publisher
+from show.figures import saved_in
 from twins import Twins
 
 EXIT_BROKEN = 70
@@ -31,7 +32,6 @@ LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
 ORDER_S = 0.02
 ORDER_STEP_S = 0.00005
-MAX_SAVED = 100
 WARM_NAME = "<warm>"
 WARM_CODE = "1 + 1"
 
@@ -151,7 +151,7 @@ class Worker:
         changes = done["variables"]
         try:
             self._armed = True
-            done["saved"] = self._saved_figures()
+            done["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
             done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
             name = request["resultVariable"]
             if name is not None and name in self._runner.namespace:
@@ -165,21 +165,9 @@ class Worker:
         """Write a table; it may run code of the program, so a twin stands by."""
         if self._twins.is_due and self._make_twin():
             return  # we are that twin, woken because this was our end
-        self._send({"type": "table", "id": request["id"], "problem": self._write_table(request)})
-
-    def _write_table(self, request: dict) -> str | None:
-        """Write a table as a file; return what is wrong, if something is."""
-        try:
-            write_frame(self._runner.namespace, request["name"], os.path.join(self._workspace, request["path"]), request["format"])
-        except BaseException as error:  # noqa: BLE001 - a table may run code of the program
-            return values.text_of(error, 1_000, as_str=True) or values.type_name(error)
-        return None
-
-    def _saved_figures(self) -> list[dict[str, object]]:
-        """Figures that the program saved into its workspace, by their path in there."""
-        home = os.path.realpath(self._workspace) + os.sep
-        found = [{**one, "path": os.path.realpath(one["path"])} for one in self._publisher.figures.saved[:MAX_SAVED]]
-        return [{**one, "path": values.printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]
+        path = os.path.join(self._workspace, request["path"])
+        problem = export_frame(self._runner.namespace, request["name"], path, request["format"])
+        self._send({"type": "table", "id": request["id"], "problem": problem})
 
     def _send_item(self, item: dict) -> None:
         """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""

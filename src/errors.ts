@@ -8,6 +8,8 @@ export const ERROR_CODES = {
   SANDBOX_UNAVAILABLE: { status: 503, exitCode: 3 },
   ENGINE_FAILED: { status: 503, exitCode: 3 },
   ENGINE_CLOSED: { status: 503, exitCode: 3 },
+  JUPYTER_UNREACHABLE: { status: 503, exitCode: 3 },
+  JUPYTER_REFUSED: { status: 502, exitCode: 3 },
   SESSION_NOT_FOUND: { status: 404, exitCode: 4 },
   SESSION_CLOSED: { status: 410, exitCode: 4 },
   SESSION_EXISTS: { status: 409, exitCode: 4 },

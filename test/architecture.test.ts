@@ -17,7 +17,7 @@ const FACES = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
-  engine: ['execution'],
+  engine: ['execution', 'text'],
   session: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
   notebook: ['execution'],
   environment: [],

@@ -37,8 +37,16 @@ def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list
     return found
 
 
-def write_frame(namespace: dict[str, object], name: str, path: str, format: str) -> None:
-    """Write the table of this name as a file; raises ValueError with what to do where that is impossible."""
+def export_frame(namespace: dict[str, object], name: str, path: str, format: str) -> str | None:
+    """Write the table of this name as a file; return what is wrong and what to do, if something is."""
+    try:
+        _write_frame(namespace, name, path, format)
+    except BaseException as error:  # a table may run code of the program
+        return text_of(error, 1_000, as_str=True) or type_name(error)
+    return None
+
+
+def _write_frame(namespace: dict[str, object], name: str, path: str, format: str) -> None:
     value = namespace.get(name)
     if not is_frame(value):
         tables = [known for known, one in list(namespace.items()) if is_frame(one)][:20]

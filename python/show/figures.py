@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from cell.values import attempt, text_of, type_name
+from cell.values import attempt, printable, text_of, type_name
 from show import pictures
 from show.arrivals import Arrivals
 from show.charts import chart_of
@@ -152,6 +152,13 @@ class Figures:
         is_first = self._count == MAX_PICTURES
         self._count += 1
         return _item({"text/plain": f"<more than {MAX_PICTURES} pictures in one run: the others are left out>"}), is_first
+
+
+def saved_in(workspace: str, saved: list[Item]) -> list[Item]:
+    """Return the figures that were saved into the workspace, by their path in there."""
+    home = os.path.realpath(workspace) + os.sep
+    found = [{**one, "path": os.path.realpath(one["path"])} for one in saved[:MAX_PICTURES]]
+    return [{**one, "path": printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]
 
 
 def _item(data: dict[str, str | bytes], title: str | None = None) -> Item:

@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { changedSince, takeInventory, type Inventory } from './changes.ts';
 import { collect, type CollectCaps, type ProducedFile } from './collect.ts';
+import { placeOf } from './place.ts';
 import { ArtifactStore } from './store.ts';
 
 test('what a run wrote outlives its workspace', async () => {
@@ -89,7 +90,7 @@ async function scratch(): Promise<{
       const changes = changedSince(before, await takeInventory(workspace));
       meddle?.();
       const request = {
-        workspace: { path: workspace, uid: process.getuid?.() ?? 0 },
+        place: placeOf({ path: workspace, uid: process.getuid?.() ?? 0 }),
         changes,
         caps: { ...CAPS, ...caps },
       };

@@ -1,8 +1,9 @@
 import { VivariumError } from '../errors.ts';
 import type { Artifact } from './artifact.ts';
 import type { ChangedFile } from './changes.ts';
-import { openFile, type FileFacts, type Workspace } from './files.ts';
+import type { FileFacts } from './files.ts';
 import { mimeOf } from './mime.ts';
+import type { Place } from './place.ts';
 import type { ArtifactStore } from './store.ts';
 
 /** A file that a run wrote. */
@@ -20,7 +21,7 @@ export interface CollectCaps {
 }
 
 export interface CollectRequest {
-  readonly workspace: Workspace;
+  readonly place: Pick<Place, 'open'>;
   readonly changes: readonly ChangedFile[];
   readonly sessionId: string;
   readonly executionId: string;
@@ -45,11 +46,11 @@ export async function collect(store: ArtifactStore, request: CollectRequest): Pr
 
 async function keep(
   store: ArtifactStore,
-  { workspace, sessionId, executionId, caps, signal }: CollectRequest,
+  { place, sessionId, executionId, caps, signal }: CollectRequest,
   { path, bytesLeft }: { readonly path: string; readonly bytesLeft: number },
 ): Promise<Pick<ProducedFile, 'artifact' | 'notKept'>> {
   try {
-    await using file = await openFile(workspace, path);
+    await using file = await place.open(path);
     const reason = tooLarge(file.sizeBytes, caps, bytesLeft); // it may have grown since it was listed
     if (reason !== null) return { notKept: reason };
     return { artifact: await store.keep(file, { name: path, sessionId, executionId, signal }) };

@@ -1,5 +1,4 @@
 /** Puts files into a workspace, fetches, lists and deletes them, while the session that owns it may be at work. */
-import type { FileHandle } from 'node:fs/promises';
 import { VivariumError } from '../errors.ts';
 import { HeldDirectory } from './directory.ts';
 import { errnoOf, explain } from './errno.ts';
@@ -44,7 +43,10 @@ export async function upload(
     using directory = enter(workspace, parents, makeIfMissing);
     try {
       await using file = await directory.createFile(draft);
-      const sizeBytes = await write(file, chunksOf(source), { path, maxBytes, signal });
+      let sizeBytes = 0;
+      for await (const chunk of bounded(source, { path, maxBytes, signal }, (bytes) => (sizeBytes = bytes))) {
+        await file.writeFile(chunk);
+      }
       await file.chmod(0o644);
       if (isGiven(workspace.uid)) await file.chown(workspace.uid, workspace.uid);
       directory.rename(draft, name);
@@ -130,25 +132,26 @@ function removeDraft(directory: HeldDirectory, draft: string): void {
   }
 }
 
-async function* chunksOf(source: FileSource): AsyncGenerator<Uint8Array, void, undefined> {
-  if (typeof source === 'string') yield Buffer.from(source);
-  else if (source instanceof Uint8Array) yield source;
-  else yield* source;
-}
-
-async function write(
-  file: FileHandle,
-  chunks: AsyncIterable<Uint8Array>,
+/** The bytes of a source up to a limit; how many there were so far is told with each chunk. */
+export async function* bounded(
+  source: FileSource,
   { path, maxBytes, signal }: UploadOptions & { readonly path: string },
-): Promise<number> {
+  onBytes: (total: number) => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let sizeBytes = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of chunksOf(source)) {
     signal?.throwIfAborted();
     sizeBytes += chunk.length;
     if (sizeBytes > maxBytes) {
       throw new VivariumError('FILE_TOO_LARGE', `"${path}" is larger than the ${maxBytes} bytes that a file may have.`);
     }
-    await file.writeFile(chunk);
+    onBytes(sizeBytes);
+    yield chunk;
   }
-  return sizeBytes;
+}
+
+async function* chunksOf(source: FileSource): AsyncGenerator<Uint8Array, void, undefined> {
+  if (typeof source === 'string') yield Buffer.from(source);
+  else if (source instanceof Uint8Array) yield source;
+  else yield* source;
 }

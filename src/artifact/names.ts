@@ -51,6 +51,11 @@ export function parsePath(path: string): InnerPath {
   return { parents: steps, name };
 }
 
+/** Whether a path that somebody else gave is one that `parsePath` takes. */
+export function isPlainPath(path: string): boolean {
+  return path.split('/').every((step) => findProblem(step) === null);
+}
+
 function findProblem(step: string): string | null {
   if (step === '') return 'a part of it is empty';
   if (step === '.' || step === '..') return `it contains "${step}"`;

@@ -10,6 +10,9 @@ import { errnoOf } from './errno.ts';
 import type { OpenFile } from './open-file.ts';
 import { ArtifactRows } from './rows.ts';
 
+/** What a copy can be made of. */
+export type Keepable = Pick<OpenFile, 'mime' | 'chunks'>;
+
 export interface KeepFacts extends DraftFacts {
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,7 +42,7 @@ export class ArtifactStore implements Disposable {
   }
 
   /** Copies a file into the store, as it is now. */
-  async keep(file: OpenFile, { signal, ...facts }: KeepFacts): Promise<Artifact> {
+  async keep(file: Keepable, { signal, ...facts }: KeepFacts): Promise<Artifact> {
     await using draft = await this.draft();
     for await (const chunk of file.chunks()) {
       signal?.throwIfAborted();

@@ -33,6 +33,8 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   SANDBOX_UNAVAILABLE: `${ASK_DOCTOR}; --isolation landlock is weaker and may work`,
   ENGINE_FAILED: ASK_DOCTOR,
   ENGINE_CLOSED: TRY_AGAIN,
+  JUPYTER_UNREACHABLE: 'start the Jupyter server, or correct its address',
+  JUPYTER_REFUSED: 'check the token and the kernels of the Jupyter server',
   SESSION_NOT_FOUND: TRY_AGAIN,
   SESSION_CLOSED: TRY_AGAIN,
   SESSION_LIMIT: 'close other sessions first',

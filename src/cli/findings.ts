@@ -33,6 +33,7 @@ const SOURCES = {
   managed: 'made by `vivarium setup`',
   given: 'named by you',
   found: 'the best one on this machine',
+  remote: 'that of a Jupyter server',
 } as const satisfies Record<Environment['source'], string>;
 
 export function describePython(environment: Environment): Finding[] {

@@ -1,16 +1,17 @@
 import type { Event } from '../execution/event.ts';
 import type { Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
+import type { RemoteWorkspace } from '../execution/remote-workspace.ts';
 import type { Limits, Mount } from '../config.ts';
 
 /** How expressions at the top level of the code are shown: every one printed, the last one as a result, or none. */
 export type Echo = 'all' | 'last' | 'none';
 
 /** Where sessions live. */
-export interface Engine extends AsyncDisposable {
+export interface Engine<S extends EngineSession = EngineSession> extends AsyncDisposable {
   readonly isolation: Isolation;
   /** Opens a session of its own process; from the warm pool when the options allow it. */
-  open(options: OpenOptions): Promise<EngineSession>;
+  open(options: OpenOptions): Promise<S>;
   close(): Promise<void>;
 }
 
@@ -30,7 +31,7 @@ export interface OpenOptions {
 /** One interpreter with state. Its caller runs one thing at a time: queues are the business of the session layer. */
 export interface EngineSession extends AsyncDisposable {
   readonly id: string;
-  readonly workspace: Workspace;
+  readonly workspace: Workspace | RemoteWorkspace;
   readonly isolation: Isolation;
   /** Sees to it that there is a live interpreter; true when a fresh one replaced a lost one since the last call. */
   revive(): Promise<boolean>;
@@ -47,6 +48,11 @@ export interface EngineSession extends AsyncDisposable {
   writeTable(request: TableRequest): Promise<void>;
   /** Ends the session's processes and removes its files. */
   close(): Promise<void>;
+}
+
+/** A session whose files are on this host. */
+export interface HostSession extends EngineSession {
+  readonly workspace: Workspace;
 }
 
 /** A session's files: where they are on the host, and whose. Whatever is in there is hostile. */

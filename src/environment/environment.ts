@@ -15,10 +15,10 @@ export interface Contents {
 }
 
 export interface Environment extends Contents {
-  /** Absolute path of the interpreter. */
+  /** Absolute path of the interpreter; of a remote one the name of its kernel. */
   readonly python: string;
-  /** Built by set-up, named by the user, or the best one on the machine. */
-  readonly source: 'managed' | 'given' | 'found';
+  /** Built by set-up, named by the user, the best one on the machine, or that of a server. */
+  readonly source: 'managed' | 'given' | 'found' | 'remote';
   /** Caches that libraries fill on first use; matplotlib's is `matplotlib` in it. */
   readonly cacheDir: string;
 }

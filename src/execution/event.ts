@@ -16,6 +16,8 @@ export type Event =
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */
 export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files' | 'figures'> & {
   readonly outputBytes: StreamBytes;
+  /** Why output is missing that did not even arrive. */
+  readonly dropped?: string;
   /** False when the code only looked at things: then it has written no file either. */
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */

@@ -17,8 +17,8 @@ export interface Execution {
   /** What the run wrote or changed in the workspace; not what was there before. */
   readonly files: readonly ProducedFile[];
   readonly state: StateReceipt;
-  /** Present when output went over its budget: what was printed, what was kept. */
-  readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation };
+  /** Present when output went over its budget: what was printed, what was kept. `dropped`: why some of it never arrived. */
+  readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation; readonly dropped?: string };
   /** Bytes that leftover processes printed since the run before; they belong to no run and are not kept. */
   readonly background?: StreamBytes;
   readonly durationMs: number;

@@ -2,7 +2,8 @@ import type { Level } from '../config.ts';
 
 /** What is enforced for a session, and by what. Observed at start, never assumed. */
 export interface Isolation {
-  readonly level: Level;
+  /** `jupyter`: whatever confines the kernels of a Jupyter server; nothing of ours does. */
+  readonly level: Level | 'jupyter';
   /** Whether each session has a host user id of its own (only root can give one). */
   readonly uid: 'own' | 'shared';
   readonly files: 'private-root' | 'landlock' | 'host';

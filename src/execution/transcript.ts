@@ -64,9 +64,13 @@ export class Transcript {
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, spills, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, spills, dropped, ...summary } = this.#summary;
     const { stdout, stderr } = this.#streams;
-    const truncated = { ...cut('stdout', stdout, spills), ...cut('stderr', stderr, spills) };
+    const truncated = {
+      ...cut('stdout', stdout, spills),
+      ...cut('stderr', stderr, spills),
+      ...(dropped !== undefined && { dropped }),
+    };
     return {
       ...summary,
       logs: { stdout: stdout.text(), stderr: stderr.text() },

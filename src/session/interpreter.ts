@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { ArtifactStore } from '../artifact/store.ts';
-import { parseConfig } from '../config.ts';
+import { parseConfig, type Config } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
+import { startJupyterEngine } from '../engine/jupyter/engine.ts';
 import { startLocalEngine } from '../engine/local/engine.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
@@ -51,18 +52,16 @@ export class Interpreter implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  static async start({ initCode, signal, ...input }: InterpreterOptions): Promise<Interpreter> {
+  static async start({ initCode, signal, jupyter, ...input }: InterpreterOptions): Promise<Interpreter> {
     const config = parseConfig(input);
     const settings = new SettingsParser(config, initCode ?? null);
     await using stack = new AsyncDisposableStack();
-    const environment = await choosePython(config, signal);
-    const { python, cacheDir } = environment;
-    const engine = stack.use(await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }));
+    const { engine, environment } = await (jupyter ? connect(jupyter, config, signal) : startHere(config, signal));
+    stack.use(engine);
     const artifacts = stack.use(new ArtifactStore(path.join(config.dataDir, 'artifacts')));
     await artifacts.sweep({ maxAgeMs: config.artifactDays * DAY_MS, maxTotalBytes: config.artifactMb * 2 ** 20 });
-    const sessions = stack.use(
-      new Sessions({ engine, store: artifacts, pythonVersion: environment.version, caps: config }),
-    );
+    const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
+    const sessions = stack.use(new Sessions(parts));
     return new Interpreter({ environment, engine, artifacts, sessions, settings, owned: stack.move() });
   }
 
@@ -120,4 +119,27 @@ export class Interpreter implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+interface Started {
+  readonly engine: Engine;
+  readonly environment: Environment;
+}
+
+async function startHere(config: Config, signal: AbortSignal | undefined): Promise<Started> {
+  const environment = await choosePython(config, signal);
+  const { python, cacheDir } = environment;
+  return { environment, engine: await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }) };
+}
+
+/** Of the Python there nothing is known but that it is one that we can use. */
+async function connect(
+  server: NonNullable<InterpreterOptions['jupyter']>,
+  { dataDir }: Config,
+  signal: AbortSignal | undefined,
+): Promise<Started> {
+  const engine = await startJupyterEngine({ ...server, ...(signal && { signal }) });
+  const python = server.kernelName ?? 'the default kernel';
+  const cacheDir = path.join(dataDir, 'cache');
+  return { engine, environment: { python, version: '3', source: 'remote', libraries: {}, missing: [], cacheDir } };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Limits, Mount, parse, type Config, type ConfigInput } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
+import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
 
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 
@@ -8,6 +9,8 @@ const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 export interface InterpreterOptions extends ConfigInput {
   /** Code that every session runs before its first run, and again when its state had to begin anew. */
   readonly initCode?: string;
+  /** Run sessions as kernels of this Jupyter server, in place of processes of this machine; see docs/jupyter.md. */
+  readonly jupyter?: Omit<JupyterEngineOptions, 'signal'>;
   /** Gives up starting. */
   readonly signal?: AbortSignal;
 }

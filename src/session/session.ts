@@ -28,7 +28,7 @@ export interface SessionInfo {
   readonly executions: number;
   /** Calls that wait for their turn. */
   readonly queued: number;
-  /** Its files, as a path of the host. */
+  /** Its files: a path of the host, or the address of those that are elsewhere. */
   readonly workspace: string;
 }
 
@@ -105,7 +105,7 @@ export class Session implements AsyncDisposable {
       lastUsedAt: new Date(Date.now() - idleForMs),
       executions,
       queued,
-      workspace: this.#inner.workspace.path,
+      workspace: this.files.location,
     };
   }
 

@@ -38,6 +38,7 @@ function printed({ logs, truncated }: Execution, maxChars: number): string[] {
     const note = cut && `\n(${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept${whole})`;
     parts.push(`${stream === 'stderr' ? '[stderr]\n' : ''}${text}${note ?? ''}`);
   }
+  if (truncated?.dropped !== undefined) parts.push(`[output is missing: ${truncated.dropped}]`);
   return parts;
 }
 

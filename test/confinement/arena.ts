@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig, type Config } from '../../src/config.ts';
-import type { Engine, EngineSession } from '../../src/engine/engine.ts';
+import type { Engine, HostSession } from '../../src/engine/engine.ts';
 import { startLocalEngine } from '../../src/engine/local/engine.ts';
 import type { Execution } from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
@@ -47,17 +47,17 @@ export class Hung extends Error {
 }
 
 export class Arena implements AsyncDisposable {
-  readonly #engine: Engine;
+  readonly #engine: Engine<HostSession>;
   readonly #config: Config;
   readonly #world: World;
   readonly #witnessWord = `witness-${randomBytes(8).toString('hex')}`;
-  #attacker!: EngineSession;
-  #witness!: EngineSession;
+  #attacker!: HostSession;
+  #witness!: HostSession;
   #neighbour: Host = {};
   #runs = 0;
   #opened = 0;
 
-  private constructor(engine: Engine, config: Config, world: World) {
+  private constructor(engine: Engine<HostSession>, config: Config, world: World) {
     this.#engine = engine;
     this.#config = config;
     this.#world = world;
@@ -82,12 +82,12 @@ export class Arena implements AsyncDisposable {
     return { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside: '/workspace', engineSocket: engineSocket() };
   }
 
-  get attacker(): EngineSession {
+  get attacker(): HostSession {
     return this.#attacker;
   }
 
   /** A session beside the others; `isForked` for one that certainly did not wait in the pool. */
-  openSession(isForked = false, environment: Record<string, string> = {}): Promise<EngineSession> {
+  openSession(isForked = false, environment: Record<string, string> = {}): Promise<HostSession> {
     this.#opened += 1;
     const { limits } = this.#config;
     return patiently(
@@ -116,7 +116,7 @@ export class Arena implements AsyncDisposable {
     }
   }
 
-  async run(session: EngineSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
+  async run(session: HostSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
     this.#runs += 1;
     const events = session.stream({ id: `run-${this.#runs}`, code, echo: 'none', timeoutMs });
     return patiently(foldExecution(events, LIMITS.outputBytes), 'the run');
@@ -124,7 +124,7 @@ export class Arena implements AsyncDisposable {
 
   /** Runs an attempt; the facts that it was told come with the result. */
   async tryIn(
-    session: EngineSession,
+    session: HostSession,
     attempt: Attempt,
   ): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
     const ids = { runId: `run-${this.#runs + 1}`, nextRunId: `run-${this.#runs + 2}` };
@@ -138,7 +138,7 @@ export class Arena implements AsyncDisposable {
   }
 
   /** Whether the attacked session still runs code as it should, and its word about its state was true. */
-  async checkNext(session: EngineSession, said: string): Promise<string> {
+  async checkNext(session: HostSession, said: string): Promise<string> {
     const told = new Set([said]);
     let problem = '';
     for (let tries = 0; tries < TRIES; tries += 1) {

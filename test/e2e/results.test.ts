@@ -200,7 +200,7 @@ test('files go into a session and come out of it', async () => {
   expect(logs.stdout).toBe('from the host\n');
   expect(files.map((file) => file.path)).toEqual(['in/answer.txt']);
   expect((await buffer(await session.files.download('in/answer.txt'))).toString()).toBe('back');
-  session.files.remove('in/answer.txt');
+  await session.files.remove('in/answer.txt');
   expect((await session.files.list()).files.map((file) => file.path)).not.toContain('in/answer.txt');
 });
 

@@ -6,9 +6,9 @@ import { parseConfig } from '../../src/config.ts';
 import { run, scrubEnvironment } from '../../src/environment/command.ts';
 import type { Notebook } from '../../src/notebook/nbformat.ts';
 import { choosePython } from '../../src/session/python.ts';
-import { installPackages } from './python-packages.ts';
+import { installBeside } from '../../tools/side-environment.ts';
 
-const REQUIREMENTS = ['nbformat==5.11.1', 'nbconvert==7.17.2', 'nbclient==0.11.0', 'ipykernel==7.4.0'];
+const REQUIREMENTS = path.join(import.meta.dirname, 'notebook-requirements.txt');
 const RUN_TIMEOUT_MS = 120_000;
 /** Warnings are errors: a double id is repaired with no more than a warning. */
 const VALIDATE = `
@@ -23,8 +23,13 @@ json.dumps(notebook, ensure_ascii=False).encode()
 /** The tools, or why there are none. */
 export async function installNotebookTools(): Promise<NotebookTools | { readonly problem: string }> {
   const config = parseConfig({});
-  const packages = { name: 'notebook-tools', requirements: REQUIREMENTS };
-  const installed = await installPackages(config.dataDir, await choosePython(config), packages);
+  const installed = await installBeside({
+    name: 'notebook-tools',
+    requirementsFile: REQUIREMENTS,
+    dataDir: config.dataDir,
+    sessions: await choosePython(config),
+    say: () => {},
+  });
   if ('problem' in installed) return installed;
   return new NotebookTools(installed.python, path.join(config.dataDir, 'notebook-tools', 'matplotlib'));
 }

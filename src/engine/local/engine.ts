@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Config } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
+import type { Engine, HostSession, OpenOptions } from '../engine.ts';
 import { removeGroups, removeStale, removeStaleGroups, removeTree } from './clean-up.ts';
 import { describeIsolation } from './isolation.ts';
 import type { LinkOptions, Place } from './link-options.ts';
@@ -22,7 +22,7 @@ export interface LocalEngineOptions {
 }
 
 /** Starts the engine that runs sessions on this machine. */
-export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine> {
+export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<HostSession>> {
   await using stack = new AsyncDisposableStack();
   const instance = `${process.pid}-${randomBytes(4).toString('hex')}`;
   const sessionsRoot = path.join(options.config.dataDir, 'sessions');
@@ -54,7 +54,7 @@ interface Template {
   readonly ready: Ready;
 }
 
-class LocalEngine implements Engine, SessionHost {
+class LocalEngine implements Engine<HostSession>, SessionHost {
   readonly #options: LocalEngineOptions;
   readonly #premises: Premises;
   readonly #pool: Pool;
@@ -89,7 +89,7 @@ class LocalEngine implements Engine, SessionHost {
     this.#pool.fill();
   }
 
-  async open(options: OpenOptions): Promise<EngineSession> {
+  async open(options: OpenOptions): Promise<HostSession> {
     const { limits, mounts, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
     const wanted: LinkOptions = { limits, mounts, network, readOnly, twins };

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
+import { parseJson, ProtocolViolation } from '../hostile-json.ts';
 
 const LENGTHS_BYTES = 8;
 const MAX_FRAME_BYTES = 16 << 20;
-const MAX_DEPTH = 64;
 
 /** One frame: two lengths, a JSON header, raw bytes. */
 export function encodeFrame(header: object): Buffer {
@@ -11,11 +11,6 @@ export function encodeFrame(header: object): Buffer {
   lengths.writeUInt32BE(text.length, 0);
   lengths.writeUInt32BE(0, 4);
   return Buffer.concat([lengths, text]);
-}
-
-/** What came over a channel breaks its rules. The message says which. */
-export class ProtocolViolation extends Error {
-  override readonly name = 'ProtocolViolation';
 }
 
 /** What lies between two lengths and the next frame. */
@@ -84,34 +79,6 @@ function frameLength(data: Buffer): number {
   const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
   if (bytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${bytes} bytes`);
   return LENGTHS_BYTES + bytes;
-}
-
-/** Parses JSON of hostile origin. */
-export function parseJson(text: Buffer): unknown {
-  if (!isShallow(text)) throw new ProtocolViolation(`JSON nested deeper than ${MAX_DEPTH}`);
-  try {
-    return JSON.parse(text.toString('utf8'));
-  } catch (error) {
-    throw new ProtocolViolation('text that is not JSON', { cause: error });
-  }
-}
-
-/** Counts brackets before JSON.parse does: a deep tree parses, and then breaks everything that walks it. */
-function isShallow(text: Buffer): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const byte = text[index];
-    if (inString) {
-      if (byte === 0x5c) index += 1;
-      else if (byte === 0x22) inString = false;
-    } else if (byte === 0x22) inString = true;
-    else if (byte === 0x5b || byte === 0x7b) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return false;
-    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
-  }
-  return true;
 }
 
 /** Reads frames from a socket until it ends or breaks the rules. */

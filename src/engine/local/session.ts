@@ -1,9 +1,9 @@
 import { VivariumError } from '../../errors.ts';
-import type { Event, SavedFigure, Summary } from '../../execution/event.ts';
+import type { Event, Summary } from '../../execution/event.ts';
 import type { Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { EngineSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
-import { parseJson } from './frames.ts';
+import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
+import { parseJson } from '../hostile-json.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
@@ -29,7 +29,7 @@ interface Notice {
 }
 
 /** An interpreter with state on this machine. It outlives its processes: what is lost is opened anew, and said. */
-export class LocalSession implements EngineSession {
+export class LocalSession implements HostSession {
   readonly id: string;
   readonly isolation: Isolation;
   readonly #host: SessionHost;
@@ -298,7 +298,7 @@ export class LocalSession implements EngineSession {
       isolation: this.isolation,
       outputBytes: facts.outputBytes,
       mayHaveWritten: facts.mayHaveWritten,
-      savedFigures: facts.saved.map(asSavedFigure),
+      savedFigures: facts.saved,
     };
   }
 }
@@ -306,13 +306,4 @@ export class LocalSession implements EngineSession {
 /** A session that is to keep its state, and has none yet but that of a fresh interpreter. */
 function isGuardedBirth(link: Link): boolean {
   return link.options.twins && link.isPristine;
-}
-
-function asSavedFigure({ path, title, chart, picture }: RunFacts['saved'][number]): SavedFigure {
-  return {
-    path,
-    ...(title !== null && { title }),
-    ...(chart !== null && { chart }),
-    ...(picture !== null && { picture }),
-  };
 }

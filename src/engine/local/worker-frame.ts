@@ -1,30 +1,10 @@
 import { z } from 'zod';
-import { ProtocolViolation, type Frame } from './frames.ts';
+import { ProtocolViolation } from '../hostile-json.ts';
+import { DataFrameSummaries, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
+import type { Frame } from './frames.ts';
 
-const MAX_NAMES = 1000;
 const MAX_FORMS = 32;
-const MAX_SAVED = 100;
-const Names = z.array(z.string()).max(MAX_NAMES);
 const Mime = z.string().max(200);
-const DataFrameSummary = z.object({
-  name: z.string(),
-  type: z.string(),
-  rows: z.int().nonnegative(),
-  columnCount: z.int().nonnegative(),
-  columns: z
-    .array(z.object({ name: z.string(), dtype: z.string(), missing: z.int().nonnegative().nullable() }))
-    .max(1000),
-  preview: z.array(z.array(z.json())).max(100),
-  index: z.array(z.json()).max(100).optional(),
-  repr: z.string(),
-  note: z.string().optional(),
-});
-const SavedFigure = z.object({
-  path: z.string().max(4096),
-  title: z.string().max(1000).nullable(),
-  chart: z.json().nullable(),
-  picture: z.int().positive().nullable(),
-});
 
 /** What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. */
 const WorkerFrame = z.discriminatedUnion('type', [
@@ -50,27 +30,18 @@ const WorkerFrame = z.discriminatedUnion('type', [
     memory: z.boolean(),
     changed: z.boolean(),
     value: z.string().nullable(),
-    dataframes: z.array(DataFrameSummary).max(100),
-    saved: z.array(SavedFigure).max(MAX_SAVED),
+    dataframes: DataFrameSummaries,
+    saved: SavedFigures,
     marked: z.boolean(),
     touched: z.boolean(),
     unprotected: z.string().max(1000).nullable(),
-    variables: z.object({ added: Names, changed: Names, removed: Names, omitted: z.int().nonnegative().optional() }),
+    variables: VariableChanges,
   }),
   z.object({ type: z.literal('table'), id: z.string(), problem: z.string().max(2000).nullable() }),
   z.object({
     type: z.literal('variables'),
     id: z.string(),
-    variables: z
-      .array(
-        z.object({
-          name: z.string(),
-          type: z.string(),
-          description: z.string(),
-          sizeBytes: z.number().nonnegative().nullable(),
-        }),
-      )
-      .max(10_000),
+    variables: Variables,
   }),
 ]);
 export type WorkerFrame = z.infer<typeof WorkerFrame>;

@@ -81,7 +81,7 @@ export class Executors implements AsyncDisposable {
     const { jupyter_host: host, jupyter_port: port, jupyter_token: token } = container;
     if (token === undefined) throw noToken();
     const jupyter = { url: `http://${host}:${port}`, token, kernelName: modes[mode].kernel_name };
-    return createInterpreter({ dataDir: this.#options.dataDir, jupyter } as never);
+    return createInterpreter({ dataDir: this.#options.dataDir, jupyter });
   }
 }
 

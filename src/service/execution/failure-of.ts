@@ -53,7 +53,7 @@ export function machineryFailure(
 ): PythonExecutorError | null {
   if (!(error instanceof VivariumError)) return null;
   const details = { ...facts, cause: error, technicalDetails: { code: error.code } };
-  switch (error.code as string) {
+  switch (error.code) {
     case 'JUPYTER_UNREACHABLE':
       return new ContainerConnectivityError(error.message, { ...details, ...container });
     case 'JUPYTER_REFUSED':

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Artifact } from '../../artifact/artifact.ts';
-import { changedSince, takeInventory, type Inventory } from '../../artifact/changes.ts';
+import { changedSince, type Inventory } from '../../artifact/changes.ts';
 import { collect } from '../../artifact/collect.ts';
-import {
-  listFiles,
-  openFile,
-  removeFile,
-  upload,
-  type FileFacts,
-  type FileList,
-  type FileSource,
-} from '../../artifact/files.ts';
+import type { FileFacts, FileList, FileSource } from '../../artifact/files.ts';
 import { mimeOf } from '../../artifact/mime.ts';
+import { placeOf, type Place } from '../../artifact/place.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
@@ -34,26 +27,32 @@ export class SessionFiles {
     this.#maxBytes = { file: limits.fileMb * 2 ** 20, workspace: limits.workspaceMb * 2 ** 20 };
   }
 
+  /** Where they are, for a reader. */
+  get location(): string {
+    const { workspace } = this.#inner;
+    return 'path' in workspace ? workspace.path : workspace.location;
+  }
+
   /** Puts a file into the workspace, or replaces one. */
   async upload(path: string, source: FileSource, options: { readonly signal?: AbortSignal } = {}): Promise<FileFacts> {
-    const facts = await upload(this.#inner.workspace, path, { source, maxBytes: this.#maxBytes.file, ...options });
-    if (this.#before !== null) this.#before = await this.#take(); // it is not the next run's doing
+    const facts = await this.#place.upload(path, { source, maxBytes: this.#maxBytes.file, ...options });
+    if (this.#before !== null) this.#before = await this.#place.takeInventory(); // it is not the next run's doing
     return facts;
   }
 
   /** The content of a file as a stream. */
   async download(path: string): Promise<Readable> {
-    const file = await openFile(this.#inner.workspace, path);
+    const file = await this.#place.open(path);
     return file.stream();
   }
 
   list(): Promise<FileList> {
-    return listFiles(this.#inner.workspace);
+    return this.#place.list();
   }
 
   /** Removes a file, a link or an empty directory. */
-  remove(path: string): void {
-    removeFile(this.#inner.workspace, path);
+  remove(path: string): Promise<void> {
+    return this.#place.remove(path);
   }
 
   /** Has a file written that is for its owner alone: it goes into the store and leaves the workspace. */
@@ -62,17 +61,17 @@ export class SessionFiles {
     const path = `.output/${id}`;
     try {
       await write(path);
-      await using file = await openFile(this.#inner.workspace, path);
+      await using file = await this.#place.open(path);
       return await this.#store.keep(file, { name, mime: mimeOf(name), sessionId: this.#inner.id, executionId: id });
     } finally {
-      this.discard(path);
+      await this.discard(path);
     }
   }
 
   /** Removes a file of ours, if it is still there. */
-  discard(path: string): void {
+  async discard(path: string): Promise<void> {
     try {
-      this.remove(path);
+      await this.remove(path);
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error; // the program has removed it, or put something else there
     }
@@ -80,26 +79,24 @@ export class SessionFiles {
 
   /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */
   async beginRun(): Promise<void> {
-    this.#before ??= await this.#take();
+    this.#before ??= await this.#place.takeInventory();
   }
 
   /** What was written since, with a copy of each file kept. */
   async *produced(executionId: string): AsyncGenerator<ProducedFile, void, undefined> {
-    const after = await this.#take();
+    const after = await this.#place.takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
     this.#before = after;
     if (changes.length === 0) return;
     const { file, workspace } = this.#maxBytes;
     const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
-    const { id: sessionId, workspace: place } = this.#inner;
-    const request = { workspace: place, changes, sessionId, executionId, caps };
+    const request = { place: this.#place, changes, sessionId: this.#inner.id, executionId, caps };
     for (const { artifact, ...facts } of await collect(this.#store, request)) {
       yield { ...facts, ...(artifact && { id: artifact.id, sha256: artifact.sha256 }) };
     }
   }
 
-  #take(): Promise<Inventory> {
-    const { path, uid } = this.#inner.workspace;
-    return takeInventory(path, undefined, { uid });
+  get #place(): Place {
+    return placeOf(this.#inner.workspace, this.#maxBytes.file);
   }
 }

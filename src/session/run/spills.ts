@@ -35,7 +35,7 @@ export class Spills {
     const size = (): number => this.#placed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (let oldest = this.#placed[0]; oldest !== undefined && size() > room; oldest = this.#placed[0]) {
       this.#placed.shift();
-      this.#files.discard(oldest.path);
+      await this.#files.discard(oldest.path);
     }
     const content = await this.#store.open(artifact.id);
     try {

@@ -79,7 +79,10 @@ class Collection {
   /** Everything else, and all of an output that is too long to be told. */
   files(): Promise<StoredFile[]> {
     const { files, truncated = {} } = this.#execution;
-    return this.#copyAll([...files.filter((file) => !isImage(file)), ...Object.values(truncated).flatMap(spillOf)]);
+    return this.#copyAll([
+      ...files.filter((file) => !isImage(file)),
+      ...[truncated.stdout, truncated.stderr].flatMap((cut) => (cut === undefined ? [] : spillOf(cut))),
+    ]);
   }
 
   async #addNumbered(figure: ProducedFigure, names: Set<string>): Promise<StoredFile | null> {

@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { defaultDataDir, parseConfig, type Config, type ConfigInput, type Limits } from '../../../src/config.ts';
-import type { Echo, Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
+import type { Echo, Engine, EngineSession, HostSession, OpenOptions } from '../../../src/engine/engine.ts';
 import { removeTree } from '../../../src/engine/local/clean-up.ts';
 import { startLocalEngine } from '../../../src/engine/local/engine.ts';
 import { findEnvironment } from '../../../src/environment/find.ts';
@@ -15,15 +15,17 @@ export interface RunSettings {
   readonly timeoutMs?: number;
   readonly echo?: Echo;
   readonly signal?: AbortSignal;
+  readonly resultVariable?: string;
+  readonly svg?: boolean;
 }
 
 export class Laboratory implements AsyncDisposable {
-  readonly engine: Engine;
+  readonly engine: Engine<HostSession>;
   readonly dataDir: string;
   readonly #config: Config;
   #opened = 0;
 
-  private constructor(engine: Engine, config: Config) {
+  private constructor(engine: Engine<HostSession>, config: Config) {
     this.engine = engine;
     this.#config = config;
     this.dataDir = config.dataDir;
@@ -70,20 +72,20 @@ export class Laboratory implements AsyncDisposable {
 }
 
 /** A session under test. */
-export class Subject implements AsyncDisposable {
-  readonly session: EngineSession;
+export class Subject<S extends EngineSession = HostSession> implements AsyncDisposable {
+  readonly session: S;
   readonly #limits: Limits;
   #runs = 0;
 
-  constructor(session: EngineSession, limits: Limits) {
+  constructor(session: S, limits: Limits) {
     this.session = session;
     this.#limits = limits;
   }
 
   stream(code: string, settings: RunSettings = {}): AsyncGenerator<Event, void, undefined> {
     this.#runs += 1;
-    const { timeoutMs = this.#limits.timeoutMs, echo = 'last', signal } = settings;
-    return this.session.stream({ id: `${this.#runs}`, code, echo, timeoutMs, ...(signal && { signal }) });
+    const { timeoutMs = this.#limits.timeoutMs, echo = 'last', ...rest } = settings;
+    return this.session.stream({ id: `${this.#runs}`, code, echo, timeoutMs, ...rest });
   }
 
   run(code: string, settings?: RunSettings): Promise<Execution> {

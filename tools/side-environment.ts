@@ -1,38 +1,49 @@
-/** Installs what we are compared with into an environment of its own, which shares the libraries of the sessions. */
+/** Installs programs of others into an environment of their own, which shares the libraries of the sessions. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { findProgram, run, scrubEnvironment } from '../../src/environment/command.ts';
-import type { Environment } from '../../src/environment/environment.ts';
+import { claim } from '../src/environment/claim.ts';
+import { findProgram, run, scrubEnvironment } from '../src/environment/command.ts';
+import type { Environment } from '../src/environment/environment.ts';
 
-const REQUIREMENTS = path.join(import.meta.dirname, 'requirements.txt');
 const INSTALL_TIMEOUT_MS = 5 * 60_000;
 
-/** The interpreter to run the peers with, or why there is none. */
+/** The interpreter to run the programs with, or why there is none. */
 export type Installation = { readonly python: string } | { readonly problem: string };
 
-export async function installPeers(
-  dataDir: string,
-  environment: Environment,
-  say: (text: string) => void,
-): Promise<Installation> {
-  const requirements = await readFile(REQUIREMENTS, 'utf8');
-  const hash = createHash('sha256').update(`${environment.python}\n${requirements}`).digest('hex').slice(0, 12);
-  const directory = path.join(dataDir, 'bench-peers', hash);
+export interface SideEnvironment {
+  /** Its folder in the data directory. */
+  readonly name: string;
+  readonly requirementsFile: string;
+  readonly dataDir: string;
+  /** Whose libraries are shared. */
+  readonly sessions: Environment;
+  readonly say: (text: string) => void;
+}
+
+export async function installBeside(side: SideEnvironment): Promise<Installation> {
+  const requirements = await readFile(side.requirementsFile, 'utf8');
+  const base = side.sessions.python;
+  const hash = createHash('sha256').update(`${base}\n${requirements}`).digest('hex').slice(0, 12);
+  const folder = path.join(side.dataDir, side.name);
+  const directory = path.join(folder, hash);
   const python = path.join(directory, 'bin', 'python');
   const complete = path.join(directory, 'complete');
   if (existsSync(complete)) return { python };
-  say(`installing ${requirements.trim().split('\n').join(' and ')}`);
-  const problem = await install(directory, environment.python);
+  await mkdir(folder, { recursive: true });
+  using _ = await claim(path.join(folder, '.claim'), { onWait: () => side.say('waiting for another installation') });
+  if (existsSync(complete)) return { python };
+  side.say(`installing ${requirements.trim().split('\n').join(' and ')}`);
+  const problem = await install(directory, base, side.requirementsFile);
   if (problem !== undefined) return { problem };
-  await shareLibraries(environment.python, python);
+  await shareLibraries(base, python);
   await writeFile(complete, ''); // last: what was interrupted is made anew
   return { python };
 }
 
 /** Undefined when all went well. */
-async function install(directory: string, base: string): Promise<string | undefined> {
+async function install(directory: string, base: string, requirementsFile: string): Promise<string | undefined> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   const env = scrubEnvironment(process.env);
@@ -41,11 +52,11 @@ async function install(directory: string, base: string): Promise<string | undefi
   const commands = uv
     ? [
         [uv, 'venv', '--no-project', '--quiet', '--clear', '--python', base, directory],
-        [uv, 'pip', 'install', '--compile-bytecode', '--python', python, '-r', REQUIREMENTS],
+        [uv, 'pip', 'install', '--compile-bytecode', '--python', python, '-r', requirementsFile],
       ]
     : [
         [base, '-I', '-m', 'venv', directory],
-        [python, '-I', '-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '-r', REQUIREMENTS],
+        [python, '-I', '-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '-r', requirementsFile],
       ];
   for (const command of commands) {
     const { succeeded, errors, output } = await run(command, { env, cwd: directory, timeoutMs: INSTALL_TIMEOUT_MS });
@@ -54,7 +65,7 @@ async function install(directory: string, base: string): Promise<string | undefi
   return undefined;
 }
 
-/** The same numpy and pandas, file for file: what is compared is how they are run. */
+/** The same numpy and pandas, file for file: what differs is how they are run. */
 async function shareLibraries(base: string, python: string): Promise<void> {
   const ask = async (interpreter: string): Promise<string> => {
     const code = 'import sysconfig; print(sysconfig.get_path("purelib"))';

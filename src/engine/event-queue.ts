@@ -5,14 +5,16 @@ const LAST_WORDS = 8 << 20;
 export class EventQueue<T> {
   readonly #items: { item: T; size: number }[] = [];
   readonly #onPressure: (isFull: boolean) => void;
+  readonly #highWater: number;
   #size = 0;
   #isFull = false;
   #isClosed = false;
   #room = Number.POSITIVE_INFINITY;
   #wake: (() => void) | null = null;
 
-  constructor(onPressure: (isFull: boolean) => void) {
+  constructor(onPressure: (isFull: boolean) => void, highWater = HIGH_WATER) {
     this.#onPressure = onPressure;
+    this.#highWater = highWater;
   }
 
   get isFull(): boolean {
@@ -24,7 +26,7 @@ export class EventQueue<T> {
     if (this.#room < 0) return;
     this.#items.push({ item, size });
     this.#size += size;
-    if (!this.#isFull && this.#size > HIGH_WATER && this.#room === Number.POSITIVE_INFINITY) this.#setFull(true);
+    if (!this.#isFull && this.#size > this.#highWater && this.#room === Number.POSITIVE_INFINITY) this.#setFull(true);
     this.#wake?.();
   }
 
@@ -52,7 +54,7 @@ export class EventQueue<T> {
       const next = this.#items.shift();
       if (next !== undefined) {
         this.#size -= next.size;
-        if (this.#isFull && this.#size < HIGH_WATER / 2) this.#setFull(false);
+        if (this.#isFull && this.#size < this.#highWater / 2) this.#setFull(false);
         yield next.item;
       } else if (this.#isClosed) return;
       else {

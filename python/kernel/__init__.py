@@ -1,0 +1,1 @@
+"""Vivarium inside a Jupyter kernel of somebody else's server."""

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { parse } from '../../config.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Isolation } from '../../execution/isolation.ts';
+import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
+import { readSources } from '../python-files.ts';
+import { Kernel, type KernelOptions } from './kernel/kernel.ts';
+import { JupyterServer } from './server.ts';
+import { JupyterSession } from './session.ts';
+import { JupyterWorkspace } from './workspace.ts';
+
+const PROBE_TIMEOUT_MS = 5000;
+
+export interface JupyterEngineOptions {
+  /** Such as `http://localhost:8888`, with the base path if the server has one; never with the token in it. */
+  readonly url: string;
+  readonly token: string;
+  /** The kernel that sessions run in; the server's default unless told. */
+  readonly kernelName?: string;
+  /** Gives up starting. */
+  readonly signal?: AbortSignal;
+}
+
+const Options = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
+    .refine((url) => !hasSecrets(url), 'must not hold a token, a name or a password; give the token as `token`'),
+  token: z.string().min(1, 'must be the token of the server; one without a token would run anybody’s code'),
+  kernelName: z.string().min(1).optional(),
+});
+
+const Version = z.object({ version: z.string() });
+const Specs = z.object({
+  default: z.string(),
+  kernelspecs: z.record(z.string(), z.object({ spec: z.object({ language: z.string().optional() }) })),
+});
+
+/** Starts the engine whose sessions are kernels of a Jupyter server. It must be there, take the token and have the kernel. */
+export async function startJupyterEngine({ signal, ...input }: JupyterEngineOptions): Promise<Engine> {
+  const { url, token, kernelName } = parse(Options, input);
+  const server = new JupyterServer(new URL(url), token);
+  await server.ask(Version, 'GET', 'api', { timeoutMs: PROBE_TIMEOUT_MS, signal });
+  const name = await chooseKernel(server, kernelName, signal);
+  return new JupyterEngine(server, name, await readSources());
+}
+
+class JupyterEngine implements Engine {
+  readonly isolation: Isolation;
+  readonly #server: JupyterServer;
+  readonly #kernelName: string;
+  readonly #sources: Readonly<Record<string, string>>;
+  readonly #sessions = new Set<Promise<JupyterSession>>();
+  #closing: Promise<void> | null = null;
+
+  constructor(server: JupyterServer, kernelName: string, sources: Readonly<Record<string, string>>) {
+    this.#server = server;
+    this.#kernelName = kernelName;
+    this.#sources = sources;
+    this.isolation = describeIsolation(server.address);
+  }
+
+  async open(options: OpenOptions): Promise<EngineSession> {
+    if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The engine is closed. Start a new one.');
+    refuseImpossible(options);
+    const opening = this.#open(options, () => this.#sessions.delete(opening));
+    this.#sessions.add(opening);
+    opening.catch(() => this.#sessions.delete(opening)); // reported to who waits for it
+    return opening;
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const closings = [...this.#sessions].map(async (opening) => {
+      const session = await opening.catch(() => undefined); // reported to who asked for it
+      await session?.close();
+    });
+    const failures = (await Promise.allSettled(closings)).flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
+    if (failures.length > 0) throw new AggregateError(failures, 'sessions could not be closed');
+  }
+
+  async #open({ id, limits, environment, signal }: OpenOptions, onClosed: () => void): Promise<JupyterSession> {
+    const directory = `vivarium-${randomBytes(8).toString('hex')}`;
+    await using stack = new AsyncDisposableStack();
+    const workspace = new JupyterWorkspace(this.#server, directory);
+    stack.defer(() => workspace.destroy());
+    await workspace.create();
+    const options: KernelOptions = { name: this.#kernelName, directory, environment, sources: this.#sources };
+    const kernel = await Kernel.start(this.#server, options, signal);
+    stack.move(); // complete: the session owns both now
+    return new JupyterSession({
+      id,
+      isolation: this.isolation,
+      workspace,
+      kernel,
+      graceMs: limits.graceMs,
+      timeoutMs: limits.timeoutMs,
+      startKernel: () => Kernel.start(this.#server, options),
+      onClosed,
+    });
+  }
+}
+
+async function chooseKernel(server: JupyterServer, wanted: string | undefined, signal?: AbortSignal): Promise<string> {
+  const answer = await server.call('GET', 'api/kernelspecs', { signal });
+  if (answer.status === 401 || answer.status === 403) {
+    throw new VivariumError(
+      'JUPYTER_REFUSED',
+      `The Jupyter server at ${server.address} refuses the token (HTTP ${answer.status}). Give the token it was started with; ` +
+        '`jupyter server list` shows it where the server runs.',
+    );
+  }
+  const { default: standard, kernelspecs } = server.parse(Specs, 'GET api/kernelspecs', answer);
+  const name = wanted ?? standard;
+  const isPython = ([, { spec }]: (typeof entries)[number]): boolean => (spec.language ?? 'python') === 'python';
+  const entries = Object.entries(kernelspecs);
+  const names = entries.filter(isPython).map(([known]) => known);
+  if (names.includes(name)) return name;
+  throw new VivariumError(
+    'CONFIG_INVALID',
+    `The Jupyter server at ${server.address} has no Python kernel "${name}". It has ${names.join(', ') || 'none'}; ` +
+      'choose one of them with `kernelName`, or install ipykernel on the server.',
+  );
+}
+
+/** What was asked for in words and cannot be had must not be left out silently. */
+function refuseImpossible({ mounts, limits, readOnly }: OpenOptions): void {
+  const wish = [
+    ...(mounts.length > 0 ? ['show directories of this host (`mounts`)'] : []),
+    ...(limits.cpuMs === null ? [] : ['limit processor time (`cpuMs`)']),
+    ...(readOnly ? ['be kept from writing (`readOnly`)'] : []),
+  ][0];
+  if (wish === undefined) return;
+  throw new VivariumError(
+    'CONFIG_INVALID',
+    `A session on a Jupyter server cannot ${wish}. Leave that out, or use the local engine.`,
+  );
+}
+
+function describeIsolation(address: string): Isolation {
+  return {
+    level: 'jupyter',
+    uid: 'shared',
+    files: 'host',
+    network: 'host',
+    proc: 'host',
+    memory: [],
+    processes: [],
+    disk: [],
+    seccomp: false,
+    landlock: 0,
+    missing: [
+      `walls: kernels have the files, the network and the memory that the Jupyter server at ${address} gives them; confine the server`,
+    ],
+  };
+}
+
+function hasSecrets(url: string): boolean {
+  const { username, password, search, hash } = new URL(url);
+  return [username, password, search, hash].some((part) => part !== '');
+}
