@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { ArtifactStore } from '../artifact/store.ts';
-import { parseConfig, type Config } from '../config.ts';
+import { parseConfig, type Config, type Limits } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { startJupyterEngine } from '../engine/jupyter/engine.ts';
 import { startLocalEngine } from '../engine/local/engine.ts';
@@ -34,6 +34,7 @@ interface InterpreterParts {
   readonly artifacts: ArtifactStore;
   readonly sessions: Sessions;
   readonly settings: SettingsParser;
+  readonly limits: Limits;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -62,7 +63,20 @@ export class Interpreter implements AsyncDisposable {
     await artifacts.sweep({ maxAgeMs: config.artifactDays * DAY_MS, maxTotalBytes: config.artifactMb * 2 ** 20 });
     const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
-    return new Interpreter({ environment, engine, artifacts, sessions, settings, owned: stack.move() });
+    return new Interpreter({
+      environment,
+      engine,
+      artifacts,
+      sessions,
+      settings,
+      limits: config.limits,
+      owned: stack.move(),
+    });
+  }
+
+  /** What sessions may use unless they say otherwise. */
+  get limits(): Limits {
+    return this.#parts.limits;
   }
 
   /** What confines sessions on this machine, as observed. */

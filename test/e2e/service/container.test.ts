@@ -1,0 +1,143 @@
+/** The execution method `container`: the service's code runs in kernels of a real Jupyter server. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { loadConfiguration, startPythonExecutor, type PythonExecutorService } from '../../../src/service.ts';
+import { installJupyter, TestJupyterServer } from '../../support/jupyter-server.ts';
+
+const CODE = `
+import matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.title('Trend'); plt.show()
+print('from', context.SENSOR.first.name)
+results = {'statistics': {'mean': sum(context.SENSOR.first.values) / 2}, 'host': 'unknown'}
+`;
+const REQUEST = {
+  user_query: 'How warm was it?',
+  task_objective: 'Average the sensor',
+  expected_results: { statistics: 'dict' },
+  execution_folder_name: 'container',
+  capability_context_data: { SENSOR: { first: { name: 'roof', values: [20, 22] } } },
+  approved_code: CODE,
+};
+const config = (thread: string, more = {}): { configurable: Record<string, string> } => ({
+  configurable: { thread_id: thread, checkpoint_ns: 'python_executor', ...more },
+});
+
+const installation = await installJupyter();
+const python = 'python' in installation ? installation.python : '';
+
+let interpreter: Interpreter;
+let server: TestJupyterServer | undefined;
+let directory: string;
+beforeAll(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'container-'));
+  interpreter = await createInterpreter();
+  if (python !== '') server = await TestJupyterServer.start(python);
+}, 400_000);
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await interpreter.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start({
+  method = 'container',
+  kernel = 'python3',
+  port = 0,
+  approval = 'selective',
+} = {}): Promise<PythonExecutorService> {
+  const { url, token } = server?.access ?? { url: 'http://127.0.0.1:1', token: 'x' };
+  const text = `
+framework:
+  execution:
+    execution_method: "${method}"
+    modes:
+      read_only: { kernel_name: "${kernel}" }
+      write_access: { kernel_name: "${kernel}" }
+    container:
+      jupyter_host: "127.0.0.1"
+      jupyter_port: ${port === 0 ? new URL(url).port : port}
+      jupyter_token: "\${TOKEN}"
+approval:
+  global_mode: "${approval}"
+  capabilities: { python_execution: { enabled: true, mode: "epics_writes" } }
+`;
+  const configuration = await loadConfiguration({ text, environment: { TOKEN: token } });
+  const place = mkdtempSync(path.join(directory, 'service-'));
+  return startPythonExecutor({ config: configuration, dataDir: path.join(place, 'data'), baseDir: place, interpreter });
+}
+
+test('O-42 a server that is not there: host, port and how to check are said, and the same code was tried again', async () => {
+  await using service = await start({ port: 9 });
+  const failure = await service.invoke({ ...REQUEST, retries: 1 }, config('gone')).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: 'MaxAttemptsExceededError', operationType: 'execution', maxAttempts: 2 });
+  expect(String(failure)).toContain('127.0.0.1:9');
+  const alone = await service.invoke({ ...REQUEST, retries: 0 }, config('gone-again')).catch((error: unknown) => error);
+  expect(alone).toMatchObject({
+    name: 'ContainerConnectivityError',
+    host: '127.0.0.1',
+    port: 9,
+    category: 'infrastructure',
+  });
+});
+
+describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => {
+  test('O-25 O-28 the same request runs on the server as configured, and its record has the same form', async () => {
+    await using service = await start();
+    const { executionResult } = await service.invoke(REQUEST, config('there'));
+    expect(executionResult).toMatchObject({ results: { statistics: { mean: 21 } }, stdout: 'from roof\n' });
+    expect(executionResult.notebookLink).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/lab\/tree\/executed_scripts\//);
+    expect(executionResult.figurePaths.map((figure) => path.basename(figure))).toEqual(['figure_01.png']);
+    expect(existsSync(executionResult.figurePaths[0] ?? '')).toBe(true);
+    const metadata: unknown = JSON.parse(
+      readFileSync(path.join(executionResult.folderPath, 'execution_metadata.json'), 'utf8'),
+    );
+    expect(metadata).toMatchObject({ success: true, figure_count: 1, execution_mode: 'read_only' });
+  });
+
+  test('the method can be chosen for one request', async () => {
+    await using service = await start({ method: 'local' });
+    const here = await service.invoke(REQUEST, config('here'));
+    const there = await service.invoke(REQUEST, config('elsewhere', { execution_method: 'container' }));
+    expect(there.executionResult.results).toEqual(here.executionResult.results);
+    expect([here, there].map(({ executionResult }) => executionResult.notebookLink.split(':')[0])).toEqual([
+      'file',
+      'http',
+    ]);
+  });
+
+  test('a kernel that the server does not have is named, with those that it has', async () => {
+    await using service = await start({ kernel: 'python3-epics-readonly' });
+    await expect(service.invoke(REQUEST, config('kernel'))).rejects.toMatchObject({
+      category: 'configuration',
+      message: expect.stringMatching(/no Python kernel "python3-epics-readonly".*python3/) as string,
+    });
+  });
+
+  test('no session is left behind on the server', async () => {
+    await using service = await start();
+    await service.invoke(REQUEST, config('tidy'));
+    const { url, token } = server?.access ?? { url: '', token: '' };
+    const kernels = await fetch(`${url}/api/kernels`, { headers: { Authorization: `token ${token}` } });
+    expect(await kernels.json()).toEqual([]);
+  });
+
+  test('a read-only run refuses writes there, too, whatever the spelling', async () => {
+    await using service = await start({ approval: 'disabled' });
+    const code = `import importlib, sys
+open('epics.py', 'w').write('def caput(*args): print("WROTE")')
+sys.path.insert(0, '')
+module = importlib.import_module('scipe'[::-1])
+vars(module)['tupac'[::-1]]('magnet', 1)
+results = {'statistics': {}}`;
+    const failure = await service
+      .invoke({ ...REQUEST, approved_code: code }, config('guard'))
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      name: 'CodeRuntimeError',
+      message: expect.stringContaining('WriteRefused') as string,
+    });
+  });
+});
