@@ -16,11 +16,6 @@ export class LazyEngine implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Whether closing ends the interpreter too. */
-  get isOwn(): boolean {
-    return this.#given === undefined;
-  }
-
   /** The interpreter, if there is one by now. */
   get known(): Interpreter | undefined {
     return this.#known;

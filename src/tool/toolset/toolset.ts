@@ -1,4 +1,4 @@
-import { parse, Limits } from '../../config.ts';
+import { parse } from '../../config.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import { isAnswer } from '../answers.ts';
 import { describeSurroundings } from '../description.ts';
@@ -138,12 +138,12 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
   /** Where the code of this toolset runs, in words for a model. */
   async describe(): Promise<string> {
     const { timeoutMs, memoryMb } = this.#settings;
-    const { environment, isolation } = await this.#engine.get();
+    const { environment, isolation, limits } = await this.#engine.get();
     return describeSurroundings({
       environment,
       isolation,
       timeoutMs,
-      memoryMb: memoryMb ?? (this.#engine.isOwn ? Limits.parse({}).memoryMb : undefined),
+      memoryMb: memoryMb ?? limits.memoryMb,
       keeps: 'variables and files',
       workdir: (await this.#resolvedWorkdir()) ?? undefined,
     });
