@@ -3,7 +3,7 @@ import { ServiceConfigurationError } from './failures.ts';
 import type { PythonExecutorService } from './service.ts';
 
 /** Services by name. */
-export class Registry {
+class Registry {
   readonly #services = new Map<string, PythonExecutorService>();
 
   registerService(name: string, service: PythonExecutorService): void {

@@ -8,7 +8,7 @@ const PYTANGO = ['tango', 'PyTango'];
 const PYEPICS_PV = ['epics.PV()', 'epics.pv.PV()'];
 
 /** What writes to the control systems that are known by name: pyepics, p4p, caproto, pvaPy, Tango, aioca, ophyd. */
-export const DEFAULT_WRITES: readonly string[] = [
+const DEFAULT_WRITES: readonly string[] = [
   'write_channel',
   'write_channels',
   ...inside(
@@ -38,7 +38,7 @@ export const DEFAULT_WRITES: readonly string[] = [
 ];
 
 /** What reads from them. */
-export const DEFAULT_READS: readonly string[] = [
+const DEFAULT_READS: readonly string[] = [
   'read_channel',
   'read_channels',
   ...inside('epics', 'caget caget_many cainfo camonitor ca.get Device().get'),

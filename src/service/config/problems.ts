@@ -26,7 +26,7 @@ function describe(issue: z.core.$ZodIssue): string {
 }
 
 /** The known name that was probably meant: the same key in another section, else the one with the fewest differences. */
-export function nearest(name: string, names: readonly string[]): string | undefined {
+function nearest(name: string, names: readonly string[]): string | undefined {
   const lastPart = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
   const scored = names.map((candidate) => {
     const candidateLast = candidate.slice(candidate.lastIndexOf('.') + 1);

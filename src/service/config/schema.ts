@@ -6,11 +6,9 @@ export type ExecutionMethod = (typeof EXECUTION_METHODS)[number];
 
 /** What is asked about: nothing, what the capability says, or everything. */
 export const GLOBAL_MODES = ['disabled', 'selective', 'all_capabilities'] as const;
-export type GlobalMode = (typeof GLOBAL_MODES)[number];
 
 /** Which code needs approval; `epics_writes` is the older name of `control_writes`. */
 export const APPROVAL_MODES = ['disabled', 'all_code', 'control_writes', 'epics_writes'] as const;
-export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
 export const EXECUTION_MODES = ['read_only', 'write_access'] as const;
 export type ExecutionMode = (typeof EXECUTION_MODES)[number];

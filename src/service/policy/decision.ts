@@ -39,7 +39,7 @@ export function refusal(
   };
 }
 
-export const WRITES_BLOCKED = 'EPICS writes blocked by configuration';
+const WRITES_BLOCKED = 'EPICS writes blocked by configuration';
 
 /** The key that forbids writing, if one does. */
 export function writeBlock({ execution_control, control_system, framework }: Configuration): string | undefined {
