@@ -7,7 +7,7 @@ import { defaultStoragePath, openStorage, type Storage } from '../storage/storag
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { Executors } from './execution/executors.ts';
+import { Executors, type InterpreterSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
 import { analyze } from './nodes/analyze.ts';
@@ -29,6 +29,8 @@ export interface PythonExecutorOptions {
   readonly model?: BaseChatModel;
   /** Further generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
+  /** How the interpreter of this machine is made that runs the code; wins over the configuration. */
+  readonly interpreterSettings?: InterpreterSettings;
   /** One that is shared with others; it is theirs to close. */
   readonly interpreter?: Interpreter;
   /** One that is shared with others; it is theirs to close. */
@@ -42,7 +44,9 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   const dataDir = options.dataDir ?? defaultDataDir(options.environment ?? process.env);
   const { storage_url: url } = configuration.langgraph;
   const storage = options.storage ?? stack.use(await openStorage(url ?? defaultStoragePath(dataDir)));
-  const executors = stack.use(new Executors(configuration, { dataDir, shared: options.interpreter }));
+  const executors = stack.use(
+    new Executors(configuration, { dataDir, settings: options.interpreterSettings ?? {}, shared: options.interpreter }),
+  );
   const analyzer = new CodeAnalyzer(
     new Examiner({ runOnce: async (...run) => (await executors.local()).runOnce(...run) }),
   );
