@@ -13,7 +13,9 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 await import('./main.js');
 `;
 
-const bundle = await rolldown({ input: 'src/cli/main.ts', platform: 'node', external: [/^node:/] });
+/** PostgreSQL is loaded by those who have installed it. */
+const external = [/^node:/, 'pg', '@langchain/langgraph-checkpoint-postgres'];
+const bundle = await rolldown({ input: 'src/cli/main.ts', platform: 'node', external });
 // Chunks lie beside the entry: `../../python` must mean the same from all of them as it does from `src/<folder>/`.
 await bundle.write({ dir: OUTPUT, format: 'esm', minify: true, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();

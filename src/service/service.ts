@@ -172,7 +172,7 @@ export class PythonExecutorService implements AsyncDisposable {
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
     // Whoever decides about an old question has not seen the code of the one that its thread asks now.
-    if (id !== undefined && values.approvalId !== id) throw notAsked(await this.approvals.get(id));
+    if (id !== undefined && !(isWaiting && values.approvalId === id)) throw notAsked(await this.approvals.get(id));
     if (!isWaiting || !values.approvalId) throw nothingWaits(values);
     await this.#findRecord(values);
     const { decision, by: named } = readAnswer(answer, (await this.approvals.get(values.approvalId)).codeSha256);

@@ -3,7 +3,7 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { defaultDataDir } from '../config.ts';
 import type { Interpreter } from '../session/interpreter.ts';
 import { defaultModel } from '../model/openai.ts';
-import { defaultStoragePath, openStorage, type Storage } from '../storage/storage.ts';
+import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
@@ -18,6 +18,7 @@ import type { Parts } from './nodes/parts.ts';
 import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
 import { PythonExecutorService } from './service.ts';
+import { storagePlace } from './storage-place.ts';
 
 export interface PythonExecutorOptions {
   readonly config: Configuration | ConfigurationSource;
@@ -42,15 +43,16 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   await using stack = new AsyncDisposableStack();
   const configuration = 'framework' in options.config ? options.config : await loadConfiguration(options.config);
   const dataDir = options.dataDir ?? defaultDataDir(options.environment ?? process.env);
-  const { storage_url: url } = configuration.langgraph;
-  const storage = options.storage ?? stack.use(await openStorage(url ?? defaultStoragePath(dataDir)));
+  const baseDir = options.baseDir ?? process.cwd();
+  const place = storagePlace(configuration, { dataDir, baseDir });
+  const storage = options.storage ?? stack.use(await openStorage(place));
   const executors = stack.use(
     new Executors(configuration, { dataDir, settings: options.interpreterSettings ?? {}, shared: options.interpreter }),
   );
   const analyzer = new CodeAnalyzer(
     new Examiner({ runOnce: async (...run) => (await executors.local()).runOnce(...run) }),
   );
-  const records = makeRecords(configuration, options.baseDir ?? process.cwd(), executors);
+  const records = makeRecords(configuration, baseDir, executors);
   const generators = makeGenerators(configuration, options);
   const parts: Parts = {
     configuration,
