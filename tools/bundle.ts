@@ -16,7 +16,8 @@ await import('./main.js');
 /** PostgreSQL is loaded by those who have installed it. */
 const external = [/^node:/, 'pg', '@langchain/langgraph-checkpoint-postgres'];
 const bundle = await rolldown({ input: 'src/cli/main.ts', platform: 'node', external });
+// Errors are kept in the database by the names of their classes, which must be the same in the library and here.
 // Chunks lie beside the entry: `../../python` must mean the same from all of them as it does from `src/<folder>/`.
-await bundle.write({ dir: OUTPUT, format: 'esm', minify: true, chunkFileNames: '[name]-[hash].js' });
+await bundle.write({ dir: OUTPUT, format: 'esm', minify: true, keepNames: true, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
 await writeFile(`${OUTPUT}/vivarium.js`, LAUNCHER, { mode: 0o755 });

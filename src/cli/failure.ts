@@ -1,6 +1,7 @@
 /** What went wrong, as people at a terminal and the programs that started us are told. */
 import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
 import type { Outcome } from '../execution/outcome.ts';
+import { makeVisible } from '../text/visible.ts';
 import type { Context } from './context.ts';
 
 /** A fault of ours that nobody foresaw, as sysexits.h has it. */
@@ -15,7 +16,7 @@ export async function reportError(error: unknown, { stderr, lifetime }: Context)
     await stderr.line('hint: this is a fault in vivarium; please report it with the lines above');
     return UNFORESEEN;
   }
-  await stderr.line(`${title} ${error.message}`);
+  await stderr.line(`${title} ${makeVisible(error.message)}`);
   await stderr.line(`hint: ${HINTS[error.code]}`);
   return ERROR_CODES[error.code].exitCode;
 }

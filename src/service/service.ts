@@ -122,7 +122,7 @@ export class PythonExecutorService implements AsyncDisposable {
     { by, signal }: { by: string; signal?: AbortSignal },
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { threadId } = await this.approvals.get(id);
-    yield* this.#continue(answer, { by, threadId, id }, { signal });
+    yield* this.#continue({ answer, by, id }, threadId, { signal });
   }
 
   close(): Promise<void> {
@@ -161,22 +161,23 @@ export class PythonExecutorService implements AsyncDisposable {
     }
     const user = thread.configurable['user_id'];
     const by = typeof user === 'string' ? user : 'unnamed reviewer';
-    yield* this.#continue(resume, { by, threadId: thread.id }, config);
+    yield* this.#continue({ answer: resume, by }, thread.id, config);
   }
 
   /** Of all who answer, one goes on with the graph; the others are told so. */
   async *#continue(
-    answer: unknown,
-    { by, threadId, id }: Question,
+    { answer, by, id }: { readonly answer: unknown; readonly by: string; readonly id?: string },
+    threadId: string,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
+    const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
     // Whoever decides about an old question has not seen the code of the one that its thread asks now.
-    if (id !== undefined && !(isWaiting && values.approvalId === id)) throw notAsked(await this.approvals.get(id));
-    if (!isWaiting || !values.approvalId) throw nothingWaits(values);
+    if (id !== undefined && (asked?.id !== id || values.outcome)) throw waitsForAnother(await this.approvals.get(id));
+    if (!isWaiting || asked === null) throw nothingWaits(values);
     await this.#findRecord(values);
-    const { decision, by: named } = readAnswer(answer, (await this.approvals.get(values.approvalId)).codeSha256);
-    const approval = await decideOnce(this.approvals, values.approvalId, decision, named ?? by);
+    const { decision, by: named } = readAnswer(answer, asked.codeSha256);
+    const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
     const { nested, direct } = values.decisions ?? { nested: 0, direct: 0 };
     const decisions = config.isNested === true ? { nested: nested + 1, direct } : { nested, direct: direct + 1 };
@@ -201,7 +202,16 @@ export class PythonExecutorService implements AsyncDisposable {
 
   /** Before anything is decided: a service that is set up otherwise could not go on, and the decision would be lost. */
   async #findRecord({ method, folder, request }: Partial<ServiceState>): Promise<void> {
-    if (method && folder && request) await this.#parts.records(method).open(folder, request);
+    if (!method || !folder || !request) return;
+    await this.#parts
+      .records(method)
+      .open(folder, request)
+      .catch((cause: unknown) => {
+        throw new ServiceConfigurationError(
+          `Nothing was decided: the record of the request, ${folder}, cannot be opened by a service that is set up like this one. Use the configuration that the request was made with.`,
+          { cause },
+        );
+      });
   }
 
   #conduct(threadId: string, { signal }: ServiceConfig): Conduct {
@@ -209,14 +219,6 @@ export class PythonExecutorService implements AsyncDisposable {
     const { graph_recursion_limit: recursionLimit } = this.configuration.execution_control.limits;
     return { graph, threadId, recursionLimit, signal };
   }
-}
-
-/** What an answer is to. */
-interface Question {
-  readonly by: string;
-  readonly threadId: string;
-  /** Undefined: whatever the thread asks now. */
-  readonly id?: string;
 }
 
 async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
@@ -243,11 +245,11 @@ function stillWaiting({ id }: Approval): PythonExecutorError {
   );
 }
 
-function notAsked(approval: Approval): Error {
+/** Of an approval whose request waits for another one, or for none. */
+function waitsForAnother(approval: Approval): Error {
   if (approval.status !== 'pending') return undecidable(approval);
-  return new WorkflowError(
-    `Approval ${approval.id} belongs to a request that does not wait for it: the process that asked was lost while it did. Nothing was run; make the request again.`,
-    { stage: 'approval' },
+  return new ServiceConfigurationError(
+    `Approval ${approval.id} is out of date: its request has gone on without it, so nothing was decided. List the pending approvals and decide about the present one.`,
   );
 }
 

@@ -70,8 +70,7 @@ export async function openService(
   { environment }: Context,
 ): Promise<PythonExecutorService> {
   const { startPythonExecutor } = await import('../../service/start.ts');
-  // What code uses most is worth its time here; a command serves one task, so that nothing is kept warm for others.
-  const { preload: _, limits: __, dataDir: ___, ...interpreterSettings } = configOf(machineFlags(flags), environment);
+  const { limits: _, dataDir: __, ...interpreterSettings } = configOf(machineFlags(flags), environment);
   const { configuration, dataDir, baseDir } = setup;
   return startPythonExecutor({ config: configuration, dataDir, baseDir, environment, interpreterSettings });
 }

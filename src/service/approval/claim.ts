@@ -16,15 +16,9 @@ export async function decideOnce(approvals: Approvals, id: string, decision: Dec
   } catch (error) {
     if (!(error instanceof VivariumError) || error.code !== 'APPROVAL_DECIDED') throw error;
     const decided = await approvals.get(id);
-    if (!isSame(decided.decision, decision) || decided.run !== null) throw error;
+    if (decided.decision?.type !== decision.type || decided.run !== null) throw error;
     return decided;
   }
-}
-
-/** An edit is its code: another edit is another decision. */
-function isSame(one: Decision | null, other: Decision): boolean {
-  if (one?.type === 'edit' && other.type === 'edit') return one.code === other.code;
-  return one?.type === other.type;
 }
 
 /** The right to go on after a decision. */
