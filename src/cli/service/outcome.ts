@@ -11,7 +11,7 @@ import { readShown } from '../../service/approval/shown.ts';
 import { alignColumns } from '../table.ts';
 
 /** Somebody must decide first; as sysexits.h has it for what may succeed later. */
-export const WAITS = 75;
+const WAITS = 75;
 /** A person or the policy said no; as sysexits.h has it for what is not permitted. */
 const NOT_PERMITTED = 77;
 const FAILED = 1;

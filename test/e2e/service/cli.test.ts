@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { onTestFinished, test } from 'vitest';
+import { beforeAll, onTestFinished, test } from 'vitest';
 import { OpenAIServer, type Reply } from '../../support/openai-server.ts';
 import { Terminal } from '../../support/terminal.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-const MAIN = path.join(ROOT, 'src/cli/main.ts');
+const SOURCE = path.join(ROOT, 'src/cli/main.ts');
+/** As it is shipped: errors must keep their names there, and it starts sooner. */
+let bundle: string;
 const NO_MODEL = Object.fromEntries(
   ['VIVARIUM_LLM_BASE_URL', 'VIVARIUM_LLM_API_KEY', 'VIVARIUM_LLM_MODEL', 'OPENAI_API_KEY', 'OPENAI_BASE_URL'].map(
     (name) => [name, undefined],
@@ -22,6 +24,17 @@ approval: {}
 framework: { python_executor: { max_generation_retries: 0, max_execution_retries: 0 } }
 langgraph: { storage_url: ./storage.sqlite }
 `;
+
+beforeAll(async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-bundle-'));
+  for (const name of ['src', 'python', 'package.json', 'node_modules']) {
+    await symlink(path.join(ROOT, name), path.join(directory, name));
+  }
+  const build = spawn(process.execPath, [path.join(ROOT, 'tools/bundle.ts')], { cwd: directory, stdio: 'inherit' });
+  assert.deepEqual(await once(build, 'close'), [0, null]);
+  bundle = path.join(directory, 'dist/bin/vivarium.js');
+  return () => rm(directory, { recursive: true, force: true });
+});
 
 interface Finished {
   readonly code: number | null;
@@ -50,8 +63,11 @@ class Place {
     return name;
   }
 
-  async run(args: readonly string[], { env = {}, input = '', cwd = this.directory } = {}): Promise<Finished> {
-    const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { ...process.env, ...NO_MODEL, ...env } });
+  async run(
+    args: readonly string[],
+    { env = {}, input = '', cwd = this.directory, main = bundle } = {},
+  ): Promise<Finished> {
+    const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...process.env, ...NO_MODEL, ...env } });
     onTestFinished(() => void child.kill('SIGKILL'));
     child.stdin.end(input);
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
@@ -67,7 +83,7 @@ class Place {
 
   terminal(args: readonly string[], env: NodeJS.ProcessEnv = {}): Terminal {
     const surroundings = { ...NO_MODEL, TERM: 'xterm', ...env };
-    return new Terminal([MAIN, ...args], surroundings, { cwd: this.directory });
+    return new Terminal([bundle, ...args], surroundings, { cwd: this.directory });
   }
 }
 
@@ -170,15 +186,30 @@ test('at a terminal the question shows what the code hides, and approving runs i
   assert.equal(await terminal.ended(), 0);
 });
 
-test('a key that was pressed too early decides nothing', async () => {
+test.each([
+  ['Return that was pressed too early', '\r'],
+  ['Ctrl-C', '\u0003'],
+])('%s decides nothing', async (_, key) => {
   const place = await Place.make();
   await place.write('code.py', 'results = {}');
   const terminal = place.terminal(['task', 'Try it', '--code', 'code.py']);
   await terminal.until('Reject it');
-  terminal.type('\r');
+  terminal.type(key);
   await terminal.until('waits for approval');
   assert.equal(await terminal.ended(), 75);
   assert.match((await place.run(['approvals', 'list'])).stdout, /pending/);
+});
+
+test('whoever decides second learns who was first', async () => {
+  const place = await Place.make();
+  await place.write('code.py', 'results = {"answer": 1}');
+  const terminal = place.terminal(['task', 'Try it', '--code', 'code.py']);
+  const said = await terminal.until('Reject it');
+  const id = /Approval (?<id>[0-9a-f-]{36})/.exec(said)?.groups?.['id'] ?? assert.fail(said);
+  assert.equal((await place.run(['approvals', 'reject', id, '--by', 'Ada'])).code, 77);
+  terminal.type(`${DOWN}\r`);
+  await terminal.until('was rejected by "Ada"');
+  assert.equal(await terminal.ended(), 4);
 });
 
 test('code is edited at the terminal with $EDITOR, and from a file', async () => {
@@ -277,6 +308,23 @@ test('each way to fail has its exit code and says why', async () => {
   assert.match(unanswered.stderr, /error: the model cannot be used[^]*bad key/);
 });
 
+test('a key of the configuration does not go to another server', async () => {
+  const place = await Place.make(`${CONFIG}
+models: { python_code_generator: { base_url: 'http://127.0.0.1:9/v1', model_id: any, api_key: secret } }`);
+  const server = await serve([{ status: 401 }]);
+  assert.equal((await place.run(['task', 'Try it', '--base-url', server.url])).code, 5);
+  assert.deepEqual([server.requests[0]?.model, server.authorization], ['any', 'Bearer none']);
+});
+
+test('Ctrl-C stops code that runs and ends with 130', async () => {
+  const place = await Place.make(CONFIG.replace('approval: {}', 'approval: { global_mode: disabled }'));
+  await place.write('code.py', 'print("be" + "gun", flush=True)\nwhile True: pass');
+  const terminal = place.terminal(['task', 'Try it', '--code', 'code.py']);
+  await terminal.until('begun');
+  terminal.type('\u0003');
+  assert.equal(await terminal.ended(), 130);
+});
+
 test.each([
   [['task'], /missing required argument/],
   [['task', ' '], /There is no task/],
@@ -319,6 +367,7 @@ test('what runs a program loads nothing of the service', async () => {
     } });`,
   );
   const env = { NODE_OPTIONS: `--import=${path.join(place.directory, 'watch.mjs')}` };
-  assert.deepEqual(await place.run(['run', '-c', 'print(1)'], { env }), { code: 0, stdout: '1\n', stderr: '' });
-  assert.match((await place.run(['approvals', 'list'], { env })).stderr, /loaded .*src\/storage\/storage\.ts/);
+  const options = { env, main: SOURCE };
+  assert.deepEqual(await place.run(['run', '-c', 'print(1)'], options), { code: 0, stdout: '1\n', stderr: '' });
+  assert.match((await place.run(['approvals', 'list'], options)).stderr, /loaded .*src\/storage\/storage\.ts/);
 });
