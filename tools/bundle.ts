@@ -13,8 +13,11 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 await import('./main.js');
 `;
 
-const bundle = await rolldown({ input: 'src/cli/main.ts', platform: 'node', external: [/^node:/] });
+/** PostgreSQL is loaded by those who have installed it. */
+const external = [/^node:/, 'pg', '@langchain/langgraph-checkpoint-postgres'];
+const bundle = await rolldown({ input: 'src/cli/main.ts', platform: 'node', external });
+// Errors are kept in the database by the names of their classes, which must be the same in the library and here.
 // Chunks lie beside the entry: `../../python` must mean the same from all of them as it does from `src/<folder>/`.
-await bundle.write({ dir: OUTPUT, format: 'esm', minify: true, chunkFileNames: '[name]-[hash].js' });
+await bundle.write({ dir: OUTPUT, format: 'esm', minify: true, keepNames: true, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
 await writeFile(`${OUTPUT}/vivarium.js`, LAUNCHER, { mode: 0o755 });

@@ -1,6 +1,7 @@
 /** What went wrong, as people at a terminal and the programs that started us are told. */
 import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
 import type { Outcome } from '../execution/outcome.ts';
+import { makeVisible } from '../text/visible.ts';
 import type { Context } from './context.ts';
 
 /** A fault of ours that nobody foresaw, as sysexits.h has it. */
@@ -15,7 +16,7 @@ export async function reportError(error: unknown, { stderr, lifetime }: Context)
     await stderr.line('hint: this is a fault in vivarium; please report it with the lines above');
     return UNFORESEEN;
   }
-  await stderr.line(`${title} ${error.message}`);
+  await stderr.line(`${title} ${makeVisible(error.message)}`);
   await stderr.line(`hint: ${HINTS[error.code]}`);
   return ERROR_CODES[error.code].exitCode;
 }
@@ -50,11 +51,12 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   ARTIFACT_NOT_FOUND: 'list the artifacts of the session',
   STORAGE_FAILED: 'see that the database can be reached and written',
   RECORD_INVALID: 'correct what is named above',
-  APPROVAL_NOT_FOUND: 'list the approvals that are pending',
-  APPROVAL_PENDING: 'approve or reject it first',
-  APPROVAL_DECIDED: 'ask for the code again to decide anew',
-  APPROVAL_EXPIRED: 'ask for the code again',
-  APPROVAL_NOT_CLAIMED: 'look at the approval to see who runs it',
+  APPROVAL_NOT_FOUND:
+    '`vivarium approvals list --status all` has those of the storage that --config and --data-dir name',
+  APPROVAL_PENDING: '`vivarium approvals approve ID` or `vivarium approvals reject ID` decides it',
+  APPROVAL_DECIDED: '`vivarium approvals show ID` tells what became of it; start the task again to decide anew',
+  APPROVAL_EXPIRED: 'start the task again',
+  APPROVAL_NOT_CLAIMED: '`vivarium approvals show ID` tells who runs it',
   LLM_NOT_CONFIGURED: 'set the variables that the message names, or use --base-url and --model',
   LLM_UNSUITABLE: 'name another model with --model',
   LLM_FAILED: 'check --base-url, --model and the API key',

@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 
+/** Serial lines and some containers have terminals without a size. */
+const USUAL = { columns: 80, rows: 24 };
+
 type Style = Parameters<typeof styleText>[0];
 
 export class Output {
@@ -24,6 +27,18 @@ export class Output {
 
   get isTerminal(): boolean {
     return this.#stream.isTTY;
+  }
+
+  /** How wide the terminal is, also if it does not say so; undefined where there is none. */
+  get columns(): number | undefined {
+    return this.isTerminal ? this.#stream.columns || USUAL.columns : undefined;
+  }
+
+  /** For those who draw on the terminal, and would draw nothing sensible on one that has no size. */
+  get canvas(): WriteStream {
+    const { columns, rows } = this.#stream;
+    if (!columns || !rows) Object.assign(this.#stream, USUAL);
+    return this.#stream;
   }
 
   /** Resolves when more may be written. */

@@ -1,8 +1,10 @@
 /** The commands, their options and their help. What a command does is loaded when it is asked for. */
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import type { Context } from './context.ts';
 import { reportError } from './failure.ts';
+import { addMachineOptions, addSessionOptions, append, parseCount } from './flags.ts';
+import { addServiceCommands } from './service/declare.ts';
 
 /** Runs one command line and resolves to its exit code. */
 export async function runProgram(args: readonly string[], context: Context): Promise<number> {
@@ -65,6 +67,7 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
     });
 
   addAgentCommands(add, context, end);
+  addServiceCommands(add, context, end);
 
   addMachineOptions(add('doctor'))
     .description('Say what this machine has and lacks: Python, libraries, each wall and each limit.')
@@ -109,40 +112,6 @@ function addAgentCommands(add: (name: string) => Command, context: Context, end:
     });
 }
 
-/** What decides how sessions are made at all. */
-function addMachineOptions(command: Command): Command {
-  return command
-    .option('--python <path>', 'interpreter to use instead of the environment of `vivarium setup`')
-    .addOption(
-      new Option('--isolation <level>', 'walls around sessions; landlock is weaker, none is none').choices([
-        'namespaces',
-        'landlock',
-        'none',
-      ]),
-    );
-}
-
-function addSessionOptions(command: Command): Command {
-  return addMachineOptions(command)
-    .option('--timeout-ms <ms>', 'longest one run may take (default: 60000)', parseCount)
-    .option('--memory-mb <mb>', 'memory of the session (default: 1024)', parseCount)
-    .option(
-      '--mount <source:target[:rw]>',
-      'show a host path in the session, read-only without :rw; repeatable',
-      append,
-    )
-    .option('--allow-network', 'let the session use the network of this machine');
-}
-
-function parseCount(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-}
-
-function append(text: string, texts: readonly string[] = []): string[] {
-  return [...texts, text];
-}
-
 /** Lies beside `src` as well as beside `dist`: the same depth from both. */
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -155,6 +124,8 @@ Examples:
   $ vivarium run -c "print(6 * 7)"
   $ vivarium repl
   $ vivarium agent "What is the mean of the column price?" --file sales.csv
+  $ vivarium task "Fit a line to the prices" --file sales.csv --expect slope=float
+  $ vivarium approvals list
   $ vivarium doctor
 
 Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options win over them.`;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Command, GraphInterrupt, isCommand } from '@langchain/langgraph';
 import type { Json } from '../execution/execution.ts';
 import type { Approval } from '../storage/approval/approval.ts';
+import { undecidable } from '../storage/approval/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
@@ -86,12 +87,7 @@ export class PythonExecutorService implements AsyncDisposable {
 
   /** How far a request gets: to its result, or to a question that somebody must answer. Failures are thrown. */
   async run(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<Progressed> {
-    for await (const event of this.stream(input, config)) {
-      if (event.type === 'settled') return event;
-    }
-    throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
-      stage: 'unknown',
-    });
+    return lastOf(this.stream(input, config));
   }
 
   /** The same, and what happens meanwhile. */
@@ -116,14 +112,17 @@ export class PythonExecutorService implements AsyncDisposable {
 
   /** Decides about an approval, wherever it was asked for, and goes on with its request if there is something to do. */
   async decide(id: string, answer: unknown, { by, signal }: { by: string; signal?: AbortSignal }): Promise<Progressed> {
+    return lastOf(this.streamDecision(id, answer, { by, ...(signal && { signal }) }));
+  }
+
+  /** The same, and what happens meanwhile. */
+  async *streamDecision(
+    id: string,
+    answer: unknown,
+    { by, signal }: { by: string; signal?: AbortSignal },
+  ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { threadId } = await this.approvals.get(id);
-    const config = { signal };
-    for await (const event of this.#continue(answer, by, threadId, config)) {
-      if (event.type === 'settled') return event;
-    }
-    throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
-      stage: 'unknown',
-    });
+    yield* this.#continue({ answer, by, id }, threadId, { signal });
   }
 
   close(): Promise<void> {
@@ -143,8 +142,10 @@ export class PythonExecutorService implements AsyncDisposable {
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
     const waiting = (await this.standing(config))?.approval;
     if (waiting) throw stillWaiting(waiting);
-    const { folderPath: folder } = await this.#parts.records(method).begin(request);
-    const state = beginning(request, { threadId: thread.id, requestId: randomUUID(), method, folder });
+    const record = await this.#parts.records(method).begin(request);
+    const inputs = await record.keepInputs(config.files ?? {});
+    const facts = { threadId: thread.id, requestId: randomUUID(), method, folder: record.folderPath, inputs };
+    const state = beginning(request, facts);
     yield* this.#drive(state, thread.id, config);
   }
 
@@ -159,20 +160,24 @@ export class PythonExecutorService implements AsyncDisposable {
       );
     }
     const user = thread.configurable['user_id'];
-    yield* this.#continue(resume, typeof user === 'string' ? user : 'unnamed reviewer', thread.id, config);
+    const by = typeof user === 'string' ? user : 'unnamed reviewer';
+    yield* this.#continue({ answer: resume, by }, thread.id, config);
   }
 
   /** Of all who answer, one goes on with the graph; the others are told so. */
   async *#continue(
-    answer: unknown,
-    by: string,
+    { answer, by, id }: { readonly answer: unknown; readonly by: string; readonly id?: string },
     threadId: string,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
-    if (!isWaiting || !values.approvalId) throw nothingWaits(values);
-    const { decision, by: named } = readAnswer(answer, (await this.approvals.get(values.approvalId)).codeSha256);
-    const approval = await decideOnce(this.approvals, values.approvalId, decision, named ?? by);
+    const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
+    // Whoever decides about an old question has not seen the code of the one that its thread asks now.
+    if (id !== undefined && (asked?.id !== id || values.outcome)) throw waitsForAnother(await this.approvals.get(id));
+    if (!isWaiting || asked === null) throw nothingWaits(values);
+    await this.#findRecord(values);
+    const { decision, by: named } = readAnswer(answer, asked.codeSha256);
+    const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
     const { nested, direct } = values.decisions ?? { nested: 0, direct: 0 };
     const decisions = config.isNested === true ? { nested: nested + 1, direct } : { nested, direct: direct + 1 };
@@ -195,11 +200,34 @@ export class PythonExecutorService implements AsyncDisposable {
     } else if (values.outcome) yield { type: 'settled', ...settle(values.outcome) };
   }
 
+  /** Before anything is decided: a service that is set up otherwise could not go on, and the decision would be lost. */
+  async #findRecord({ method, folder, request }: Partial<ServiceState>): Promise<void> {
+    if (!method || !folder || !request) return;
+    await this.#parts
+      .records(method)
+      .open(folder, request)
+      .catch((cause: unknown) => {
+        throw new ServiceConfigurationError(
+          `Nothing was decided: the record of the request, ${folder}, cannot be opened by a service that is set up like this one. Use the configuration that the request was made with.`,
+          { cause },
+        );
+      });
+  }
+
   #conduct(threadId: string, { signal }: ServiceConfig): Conduct {
     const { graph } = this.#parts;
     const { graph_recursion_limit: recursionLimit } = this.configuration.execution_control.limits;
     return { graph, threadId, recursionLimit, signal };
   }
+}
+
+async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
+  for await (const event of events) {
+    if (event.type === 'settled') return event;
+  }
+  throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
+    stage: 'unknown',
+  });
 }
 
 function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
@@ -214,6 +242,14 @@ function withId(payload: Approval['payload'], id: string): Json {
 function stillWaiting({ id }: Approval): PythonExecutorError {
   return new ServiceConfigurationError(
     `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
+  );
+}
+
+/** Of an approval whose request waits for another one, or for none. */
+function waitsForAnother(approval: Approval): Error {
+  if (approval.status !== 'pending') return undecidable(approval);
+  return new ServiceConfigurationError(
+    `Approval ${approval.id} is out of date: its request has gone on without it, so nothing was decided. List the pending approvals and decide about the present one.`,
   );
 }
 

@@ -3,11 +3,11 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { defaultDataDir } from '../config.ts';
 import type { Interpreter } from '../session/interpreter.ts';
 import { defaultModel } from '../model/openai.ts';
-import { defaultStoragePath, openStorage, type Storage } from '../storage/storage.ts';
+import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { Executors } from './execution/executors.ts';
+import { Executors, type InterpreterSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
 import { analyze } from './nodes/analyze.ts';
@@ -18,6 +18,7 @@ import type { Parts } from './nodes/parts.ts';
 import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
 import { PythonExecutorService } from './service.ts';
+import { storagePlace } from './storage-place.ts';
 
 export interface PythonExecutorOptions {
   readonly config: Configuration | ConfigurationSource;
@@ -29,6 +30,8 @@ export interface PythonExecutorOptions {
   readonly model?: BaseChatModel;
   /** Further generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
+  /** How the interpreter of this machine is made that runs the code; wins over the configuration. */
+  readonly interpreterSettings?: InterpreterSettings;
   /** One that is shared with others; it is theirs to close. */
   readonly interpreter?: Interpreter;
   /** One that is shared with others; it is theirs to close. */
@@ -40,13 +43,16 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   await using stack = new AsyncDisposableStack();
   const configuration = 'framework' in options.config ? options.config : await loadConfiguration(options.config);
   const dataDir = options.dataDir ?? defaultDataDir(options.environment ?? process.env);
-  const { storage_url: url } = configuration.langgraph;
-  const storage = options.storage ?? stack.use(await openStorage(url ?? defaultStoragePath(dataDir)));
-  const executors = stack.use(new Executors(configuration, { dataDir, shared: options.interpreter }));
+  const baseDir = options.baseDir ?? process.cwd();
+  const place = storagePlace(configuration, { dataDir, baseDir });
+  const storage = options.storage ?? stack.use(await openStorage(place));
+  const executors = stack.use(
+    new Executors(configuration, { dataDir, settings: options.interpreterSettings ?? {}, shared: options.interpreter }),
+  );
   const analyzer = new CodeAnalyzer(
     new Examiner({ runOnce: async (...run) => (await executors.local()).runOnce(...run) }),
   );
-  const records = makeRecords(configuration, options.baseDir ?? process.cwd(), executors);
+  const records = makeRecords(configuration, baseDir, executors);
   const generators = makeGenerators(configuration, options);
   const parts: Parts = {
     configuration,

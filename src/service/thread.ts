@@ -11,6 +11,11 @@ const Configurable = z.looseObject({
 export interface ServiceConfig {
   readonly configurable?: Readonly<Record<string, unknown>> | undefined;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Files of this machine that the code finds beside it, by the name that it gives them. They are copied into the record
+   * when the request begins. Not a part of the request: who may send one may not name what it reads.
+   */
+  readonly files?: Readonly<Record<string, string>> | undefined;
   /** The answer comes through the interrupt of a graph around this one, which will go through it again. */
   readonly isNested?: boolean;
 }

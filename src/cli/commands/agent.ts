@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Agent } from '../../agent/agent.ts';
@@ -16,6 +15,7 @@ import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { SESSION_TOOL, SessionTool } from '../agent/session-tool.ts';
 import { Stage } from '../agent/stage.ts';
 import type { Context } from '../context.ts';
+import { namedFiles } from '../given-files.ts';
 import { configOf, parseMount, type SessionFlags } from '../options.ts';
 
 export interface AgentFlags extends Omit<SessionFlags, 'echo'> {
@@ -94,21 +94,6 @@ function openSession(interpreter: Interpreter, { mount = [], allowNetwork = fals
   return interpreter.createSession({ mounts: mount.map(parseMount), network: allowNetwork, idleMs: null });
 }
 
-/** The files that the user names, by the names that they have in the session. */
-async function namedFiles(files: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const named = new Map<string, string>();
-  for (const file of files) {
-    const name = path.basename(file);
-    const stats = await stat(file).catch((error: unknown) => unreadable(file, error));
-    if (!stats.isFile()) throw new VivariumError('USAGE', `--file ${file} is not a file. Name files, or use --mount.`);
-    if (named.has(name)) {
-      throw new VivariumError('USAGE', `There are two files named ${name}. Rename one: both go into one directory.`);
-    }
-    named.set(name, file);
-  }
-  return named;
-}
-
 /** Puts files into the session, and says so for the model. */
 async function uploadAll(session: Session, files: ReadonlyMap<string, string>): Promise<string[]> {
   const notes: string[] = [];
@@ -117,11 +102,6 @@ async function uploadAll(session: Session, files: ReadonlyMap<string, string>): 
     notes.push(`The user gave you the file ${name} (${sizeBytes} bytes), in the current directory.`);
   }
   return notes;
-}
-
-function unreadable(file: string, error: unknown): never {
-  const why = error instanceof Error ? error.message : String(error);
-  throw new VivariumError('USAGE', `--file ${file} cannot be read: ${why}. Check the path.`, { cause: error });
 }
 
 const STYLES = { code: 'cyan', output: 'dim', error: 'red', notice: 'yellow' } as const;

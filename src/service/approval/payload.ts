@@ -1,6 +1,7 @@
 import type { Json } from '../../execution/execution.ts';
 import { requestOnTheWire, type PythonExecutionRequest } from '../request.ts';
 import type { Verdict } from '../graph/state.ts';
+import type { InputFile } from '../records/inputs.ts';
 import type { Effects } from './effects.ts';
 import { SERVICE_APPROVAL_TYPE } from './state-helpers.ts';
 
@@ -10,6 +11,8 @@ export interface Review {
   readonly code: string;
   readonly codeSha256: string;
   readonly verdict: Verdict;
+  /** Files that the code finds beside it. */
+  readonly inputs: readonly InputFile[];
   /** What the code did when it was run as a preview; null when there was none. */
   readonly effects: Effects | null;
   readonly folder: string;
@@ -36,6 +39,7 @@ export function approvalPayload(review: Review): ApprovalPayload {
       execution_mode: verdict.mode,
       safety_concerns: verdict.warnings,
       effects: effects as unknown as Json,
+      input_files: review.inputs.map(({ name, sizeBytes, sha256 }) => ({ name, size_bytes: sizeBytes, sha256 })),
       notebook_path: review.notebookPath,
       notebook_link: review.notebookLink,
       execution_request: requestOnTheWire(request),

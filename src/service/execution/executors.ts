@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import type { ConfigInput } from '../../config.ts';
 import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import { ContainerConfigurationError } from '../failures.ts';
@@ -8,8 +9,13 @@ import { readOnlyGuard } from '../policy/guard.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
 
+/** How an interpreter on this machine is made. */
+export type InterpreterSettings = Omit<ConfigInput, 'dataDir'>;
+
 interface ExecutorsOptions {
   readonly dataDir: string;
+  /** What the interpreter of our own is made with; it wins over the configuration. */
+  readonly settings: InterpreterSettings;
   /** Somebody else's interpreter, to be used in place of one of our own. */
   readonly shared: Interpreter | undefined;
 }
@@ -70,10 +76,10 @@ export class Executors implements AsyncDisposable {
   }
 
   async #openLocal(): Promise<Interpreter> {
-    const { shared, dataDir } = this.#options;
+    const { shared, dataDir, settings } = this.#options;
     if (shared !== undefined) return shared;
     const { python_env_path: place } = this.#configuration.framework.execution.local;
-    return createInterpreter({ dataDir, ...(place !== undefined && { python: interpreterIn(place) }) });
+    return createInterpreter({ dataDir, ...(place !== undefined && { python: interpreterIn(place) }), ...settings });
   }
 
   async #openContainer(mode: ExecutionMode): Promise<Interpreter> {

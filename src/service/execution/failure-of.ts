@@ -63,6 +63,10 @@ export function machineryFailure(
     case 'PYTHON_UNSUPPORTED':
     case 'SANDBOX_UNAVAILABLE':
     case 'INIT_FAILED':
+    case 'FILE_REFUSED':
+    case 'FILE_TOO_LARGE':
+    case 'LLM_NOT_CONFIGURED':
+    case 'LLM_UNSUITABLE':
       return new ServiceConfigurationError(error.message, details);
     default:
       return new EngineUnavailableError(error.message, details);

@@ -14,6 +14,8 @@ export interface Job {
   readonly approvedKinds: readonly FindingKind[];
   /** `context` in the code. */
   readonly context: Readonly<Record<string, Json>> | null;
+  /** Files that the code finds beside it. */
+  readonly files: readonly JobFile[];
   /** Names that `results` is to have. */
   readonly expected: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -21,6 +23,12 @@ export interface Job {
   readonly isPreview: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: (event: Event) => void;
+}
+
+export interface JobFile {
+  readonly name: string;
+  /** Its content; called for each session that needs it. */
+  read(): AsyncIterable<Uint8Array>;
 }
 
 /** What came of it. The session is gone; what it produced is kept. */

@@ -41,6 +41,7 @@ export class SessionExecutor implements CodeExecutor {
   async run(job: Job): Promise<JobResult> {
     const interpreter = await this.interpreter();
     await using session = await this.#openSession(interpreter, job);
+    for (const file of job.files) await session.files.upload(file.name, file.read());
     if (job.context !== null) await session.setContext(job.context);
     const transcript = await stream(session, job);
     const execution = transcript.execution();

@@ -24,6 +24,8 @@ export interface SandboxFacts {
   readonly libraries?: readonly string[];
   readonly hasNetwork?: boolean;
   readonly timeoutSeconds?: number;
+  /** In the current directory. */
+  readonly files?: readonly { readonly name: string; readonly sizeBytes: number }[];
 }
 
 /** Why an attempt failed, in a form that a checkpoint can keep and the next generation can learn from. */

@@ -57,7 +57,7 @@ function rules(sandbox: SandboxFacts): string {
   return lines.map((line, index) => (index === 0 ? `${line}\n` : `${index}. ${line}`)).join('\n');
 }
 
-function sandboxRules({ pythonVersion, libraries, hasNetwork, timeoutSeconds }: SandboxFacts): string[] {
+function sandboxRules({ pythonVersion, libraries, hasNetwork, timeoutSeconds, files = [] }: SandboxFacts): string[] {
   const python = pythonVersion === undefined ? 'Python' : `Python ${pythonVersion}`;
   return [
     ...(libraries === undefined
@@ -67,8 +67,15 @@ function sandboxRules({ pythonVersion, libraries, hasNetwork, timeoutSeconds }: 
         ]),
     ...(hasNetwork === false ? ['There is no network: fetch nothing.'] : []),
     'Nobody can type anything: never call `input()`. Only files in the current directory can be written.',
+    ...(files.length === 0 ? [] : [`The user gave these files, in the current directory: ${listFiles(files)}.`]),
     ...(timeoutSeconds === undefined ? [] : [`The run is stopped after ${timeoutSeconds} seconds.`]),
   ];
+}
+
+function listFiles(files: NonNullable<SandboxFacts['files']>): string {
+  return files
+    .map(({ name, sizeBytes }) => `${oneLine(JSON.stringify(name), MAX_NAME_CHARS)} (${sizeBytes} bytes)`)
+    .join(', ');
 }
 
 function query({ userQuery }: PythonExecutionRequest): string[] {

@@ -4,6 +4,7 @@ import type { PythonServiceResult } from '../result.ts';
 import type { ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import type { FindingKind } from '../analysis/finding.ts';
 import type { ExecutionFailure } from '../generation/generator.ts';
+import type { InputFile } from '../records/inputs.ts';
 import type { SavedFailure } from './saved-failure.ts';
 
 /** Where the work goes on after a node. */
@@ -38,6 +39,8 @@ export const ServiceState = Annotation.Root({
   requestId: Annotation<string>(),
   method: Annotation<ExecutionMethod>(),
   folder: Annotation<string>(),
+  /** Files that came with the request; copies lie in the folder. */
+  inputs: Annotation<readonly InputFile[]>(),
   /** Codes that were tried, the present one included. */
   attempt: Annotation<number>(),
   code: Annotation<string>(),
@@ -58,7 +61,7 @@ export type Update = Partial<ServiceState>;
 /** What a request begins with. */
 export function beginning(
   request: PythonExecutionRequest,
-  facts: Pick<ServiceState, 'threadId' | 'requestId' | 'method' | 'folder'>,
+  facts: Pick<ServiceState, 'threadId' | 'requestId' | 'method' | 'folder' | 'inputs'>,
 ): ServiceState {
   return {
     request,

@@ -91,9 +91,9 @@ async function requestApproval(
   state: ServiceState & { readonly verdict: Verdict },
   shown: { readonly effects: Effects | null; readonly notebookPath: string; readonly notebookLink: string },
 ): Promise<{ readonly id: string }> {
-  const { request, code, verdict, folder, requestId, attempt } = state;
+  const { request, code, verdict, folder, inputs, requestId, attempt } = state;
   const { expires_after_seconds: seconds } = parts.configuration.approval.capabilities.python_execution;
-  const review = { request, code, codeSha256: hashOf(code), verdict, folder, ...shown };
+  const review = { request, code, codeSha256: hashOf(code), verdict, folder, inputs, ...shown };
   return parts.storage.approvals.create({
     threadId: state.threadId,
     requestId,

@@ -12,7 +12,9 @@ import { tell, type Parts } from './parts.ts';
 export async function approve(parts: Parts, state: ServiceState, config: LangGraphRunnableConfig): Promise<Update> {
   const id = state.approvalId ?? '';
   const asked = await parts.storage.approvals.get(id);
-  tell(config, { type: 'status', stage: 'approval', text: 'Requesting human approval...' });
+  if (asked.status === 'pending') {
+    tell(config, { type: 'status', stage: 'approval', text: 'Requesting human approval...' });
+  }
   interrupt({ ...(asked.payload as object), approval_id: id });
   return follow(parts, state, await parts.storage.approvals.get(id));
 }

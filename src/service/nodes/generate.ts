@@ -14,7 +14,7 @@ export async function generate(parts: Parts, state: ServiceState, config: LangGr
     const code = await generator.generateCode(state.request, state.failures, {
       signal: config.signal,
       onToken: (text) => tell(config, { type: 'token', text }),
-      sandbox: await parts.sandbox(state.method),
+      sandbox: { ...(await parts.sandbox(state.method)), files: state.inputs },
     });
     return { ...fresh, code, next: 'analyze' };
   } catch (error) {

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../artifact/directory.ts';
 import { errnoOf } from '../../artifact/errno.ts';
 import { ServiceConfigurationError } from '../failures.ts';
-import { ATTEMPTS, type FIGURES, folderName, isRecordPath, monthOf } from './names.ts';
+import { ATTEMPTS, type FIGURES, folderName, type INPUTS, isRecordPath, monthOf } from './names.ts';
 
 /** Only for who runs the service: requests and their data are nobody else's business. */
 const MODE = 0o700;
 const TRIES = 5;
 
-type Part = typeof ATTEMPTS | typeof FIGURES;
+type Part = typeof ATTEMPTS | typeof FIGURES | typeof INPUTS;
 
 /** The folder of one request. No step into it follows a link, and no file in it is ever half written. */
 export class RecordFolder {
@@ -50,7 +51,7 @@ export class RecordFolder {
   }
 
   /** Readers see the old content or the new one. */
-  async write(name: string, content: string | Uint8Array, part?: Part): Promise<string> {
+  async write(name: string, content: string | Uint8Array | AsyncIterable<Uint8Array>, part?: Part): Promise<string> {
     const target = path.join(this.path, part ?? '', name);
     return explained(target, async () => {
       if (part !== undefined) await makeDirectory(path.join(this.path, part));
@@ -83,6 +84,14 @@ export class RecordFolder {
         if (errnoOf(error) === 'ENOENT') return null;
         throw error;
       }
+    });
+  }
+
+  /** The content of a file in it. */
+  async open(name: string, part: Part): Promise<Readable> {
+    return explained(path.join(this.path, part, name), async () => {
+      using directory = this.#hold(part);
+      return (await directory.openFile(name, process.getuid?.() ?? 0)).stream();
     });
   }
 

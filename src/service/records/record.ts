@@ -6,6 +6,7 @@ import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts
 import { saveFigures, type OpenArtifact, type SavedFigures } from './figures.ts';
 import type { RecordFolder } from './folder.ts';
 import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
+import { copyInputs, readInput, type InputFile } from './inputs.ts';
 import { executionMetadata, type FailureReport } from './metadata.ts';
 import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES, previewName } from './names.ts';
 import { notebookLink, type LinkTarget } from './notebook-link.ts';
@@ -92,6 +93,15 @@ export class ExecutionRecord {
     const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, ATTEMPTS);
     const name = path.slice(this.folderPath.length + 1);
     return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name });
+  }
+
+  /** Copies files for the code of the request into the folder: what was asked about is what will be there. */
+  keepInputs(files: Readonly<Record<string, string>>): Promise<InputFile[]> {
+    return copyInputs(this.#parts.folder, files);
+  }
+
+  openInput(input: InputFile): AsyncIterable<Uint8Array> {
+    return readInput(this.#parts.folder, input);
   }
 
   /** Keeps what a run behind walls gave, for the day on which somebody approves exactly that. */

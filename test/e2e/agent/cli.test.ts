@@ -8,6 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished, test } from 'vitest';
 import { OpenAIServer, toolResults, type Reply, type Script } from '../../support/openai-server.ts';
+import { Terminal } from '../../support/terminal.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const MAIN = path.join(ROOT, 'src/cli/main.ts');
@@ -50,44 +51,6 @@ async function scratch(): Promise<string> {
 
 function code(program: string): Reply {
   return { calls: [{ name: 'run_python_code', arguments: { code: program } }] };
-}
-
-/** A process at a terminal of its own. */
-class Terminal {
-  readonly #child: ChildProcessWithoutNullStreams;
-  #said = '';
-  #wake: () => void = () => {};
-
-  constructor(command: readonly string[], env: NodeJS.ProcessEnv) {
-    const pty = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
-    this.#child = spawn('python3', ['-c', pty, process.execPath, ...command], {
-      env: { ...process.env, ...NO_MODEL, ...env },
-    });
-    onTestFinished(() => void this.#child.kill('SIGKILL')); // closes the terminal, which ends what hangs in it
-    this.#child.stdout.on('data', (chunk) => {
-      this.#said += String(chunk);
-      this.#wake();
-    });
-  }
-
-  type(keys: string): void {
-    this.#child.stdin.write(keys);
-  }
-
-  /** What was said up to these words; what comes after them is for the next call. */
-  async until(words: string): Promise<string> {
-    while (!this.#said.includes(words)) await new Promise<void>((resolve) => (this.#wake = resolve));
-    const end = this.#said.indexOf(words) + words.length;
-    const said = this.#said.slice(0, end);
-    this.#said = this.#said.slice(end);
-    return said;
-  }
-
-  async ended(): Promise<number | null> {
-    if (this.#child.exitCode === null) await once(this.#child, 'exit');
-    this.#child.stdin.destroy();
-    return this.#child.exitCode;
-  }
 }
 
 test('the answer alone is on standard output, steps are on standard error', async () => {
@@ -183,7 +146,7 @@ test('at a terminal there is a chat: Ctrl-C stops an answer, pictures are shown,
     code('print(x + 1)\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])'),
     { text: 'It is 42.' },
   ]);
-  const terminal = new Terminal([MAIN, 'agent'], { ...server.environment, TERM: 'xterm-kitty' });
+  const terminal = new Terminal([MAIN, 'agent'], { ...NO_MODEL, ...server.environment, TERM: 'xterm-kitty' });
   const prompt = '> \u001B[3G'; // only then is what is typed for the line
   await terminal.until(prompt);
   terminal.type('first\r');
@@ -208,7 +171,7 @@ test('P-06 the example with a toolset talks on the terminal, keeps its variables
     { text: 'One more, then.' },
   ]);
   const example = path.join(ROOT, 'examples/data-scientist.ts');
-  const terminal = new Terminal([example], { ...server.environment, TERM: 'xterm' });
+  const terminal = new Terminal([example], { ...NO_MODEL, ...server.environment, TERM: 'xterm' });
   await terminal.until('> ');
   terminal.type('What is it?\r');
   assert.match(await terminal.until('It is computed.'), /│ answer\r\n42\r\n/);

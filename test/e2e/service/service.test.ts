@@ -1,5 +1,5 @@
 /** The execution service from request to result: generated, judged, approved, run, recorded. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
@@ -141,4 +141,67 @@ test('what was rejected is not run, and that is no fault', async () => {
     name: 'ExecutionRejectedError',
     reason: 'not today',
   });
+});
+
+test('who decides about an old question does not approve the code of the new one', async () => {
+  await using service = await start({ yaml: WRITES, code: [WRITE_CODE, `${WRITE_CODE}\n# other`] });
+  const first = await service.run(REQUEST, CONFIG);
+  const old = first.status === 'awaiting-approval' ? first.approval.id : '';
+  const second = await service.decide(old, { type: 'respond', text: 'Do it otherwise.' }, { by: 'reviewer' });
+  expect(second).toMatchObject({ status: 'awaiting-approval' });
+  await expect(service.decide(old, { type: 'approve' }, { by: 'reviewer' })).rejects.toMatchObject({
+    code: 'APPROVAL_DECIDED',
+  });
+  expect(second.status === 'awaiting-approval' && (await service.approvals.get(second.approval.id)).status).toBe(
+    'pending',
+  );
+});
+
+test('a service that does not find the record decides nothing', async () => {
+  await using service = await start({ yaml: WRITES, code: WRITE_CODE });
+  const waiting = await service.run(REQUEST, CONFIG);
+  const id = waiting.status === 'awaiting-approval' ? waiting.approval.id : '';
+  await using elsewhere = await startPythonExecutor({
+    config: service.configuration,
+    dataDir: path.join(directory, String(count), 'data'),
+    baseDir: path.join(directory, 'elsewhere'),
+    interpreter,
+  });
+  await expect(elsewhere.decide(id, { type: 'approve' }, { by: 'reviewer' })).rejects.toMatchObject({
+    name: 'ServiceConfigurationError',
+  });
+  expect((await service.approvals.get(id)).status).toBe('pending');
+  await service.decide(id, { type: 'approve' }, { by: 'reviewer' });
+});
+
+test('files that come with a request are there for the code, as they were when it began', async () => {
+  const code = 'results = {"answer": len(open("table.csv").read())}';
+  await using service = await start({ code, yaml: 'control_system: {}' });
+  const file = path.join(directory, 'source.csv');
+  writeFileSync(file, 'a,b\n1,2\n');
+  const { executionResult } = await service.invoke(REQUEST, { ...CONFIG, files: { 'table.csv': file } });
+  expect(executionResult.results).toEqual({ answer: 8 });
+  expect(readFileSync(path.join(executionResult.folderPath, 'inputs', 'table.csv'), 'utf8')).toBe('a,b\n1,2\n');
+  for (const files of [{ '../table.csv': file }, { 'table.csv': directory }, { 'table.csv': `${file}.missing` }]) {
+    await expect(service.run(REQUEST, { ...CONFIG, files })).rejects.toMatchObject({
+      name: 'ServiceConfigurationError',
+    });
+  }
+});
+
+test('a file that was changed after it was shown to a reviewer is not used', async () => {
+  const code = `${WRITE_CODE}\nopen("table.csv").read()\nimport urllib.request\nimport socket\nsocket.socket().connect_ex(("127.0.0.1", 9))`;
+  await using service = await start({ yaml: WRITES, code });
+  const file = path.join(directory, 'source.csv');
+  writeFileSync(file, 'a,b\n1,2\n');
+  const waiting = await service.run(REQUEST, { ...CONFIG, files: { 'table.csv': file } });
+  const payload = (waiting.status === 'awaiting-approval' ? waiting.approval.payload : {}) as {
+    resume_payload: { execution_folder_path: string; input_files: unknown; effects: unknown };
+  };
+  expect(payload.resume_payload.input_files).toMatchObject([{ name: 'table.csv', size_bytes: 8 }]);
+  expect(payload.resume_payload.effects).toMatchObject({ isComplete: false });
+  writeFileSync(path.join(payload.resume_payload.execution_folder_path, 'inputs', 'table.csv'), 'a,b\n9,9\n');
+  await expect(service.invoke(new Command({ resume: true }), CONFIG)).rejects.toThrow(
+    /table\.csv in the record is not the one/,
+  );
 });
