@@ -5,10 +5,11 @@ import type { Approval } from '../storage/approval/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
+import { isAnswerable, nothingWaits, stillWaiting, waitsForAnother } from './approval/waiting.ts';
 import { conduct, stateOf, type Conduct } from './conduct.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { ServiceConfigurationError, WorkflowError, type PythonExecutorError } from './failures.ts';
+import { ServiceConfigurationError, WorkflowError } from './failures.ts';
 import type { GeneratorRegistry } from './generation/registry.ts';
 import type { ServiceGraph } from './graph/graph.ts';
 import { reviveFailure } from './graph/saved-failure.ts';
@@ -37,7 +38,8 @@ export type Progressed =
 
 export interface Standing {
   readonly request: PythonExecutionRequest;
-  readonly decisions: ServiceState['decisions'];
+  /** The node of another graph that waits for it. */
+  readonly caller: ServiceState['caller'];
   /** What it waits for. */
   readonly approval: Approval | null;
   /** How it ended, if it has; throws its failure. */
@@ -108,17 +110,16 @@ export class PythonExecutorService implements AsyncDisposable {
   /** Where the request of a thread stands; null when it has none. */
   async standing(config: ServiceConfig): Promise<Standing | null> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadOf(config).id, config));
-    const { request, outcome, approvalId, decisions } = values;
-    if (request === undefined || decisions === undefined) return null;
+    const { request, outcome, approvalId, caller = null } = values;
+    if (request === undefined) return null;
     const approval = isWaiting && approvalId ? await this.approvals.get(approvalId) : null;
-    return { request, decisions, approval, ...(outcome && { settled: () => settle(outcome) }) };
+    return { request, caller, approval, ...(outcome && { settled: () => settle(outcome) }) };
   }
 
   /** Decides about an approval, wherever it was asked for, and goes on with its request if there is something to do. */
   async decide(id: string, answer: unknown, { by, signal }: { by: string; signal?: AbortSignal }): Promise<Progressed> {
     const { threadId } = await this.approvals.get(id);
-    const config = { signal };
-    for await (const event of this.#continue(answer, by, threadId, config)) {
+    for await (const event of this.#continue({ answer, by, id }, threadId, { signal })) {
       if (event.type === 'settled') return event;
     }
     throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
@@ -142,9 +143,18 @@ export class PythonExecutorService implements AsyncDisposable {
     const request = parseRequest(input);
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
     const waiting = (await this.standing(config))?.approval;
-    if (waiting) throw stillWaiting(waiting);
-    const { folderPath: folder } = await this.#parts.records(method).begin(request);
-    const state = beginning(request, { threadId: thread.id, requestId: randomUUID(), method, folder });
+    if (waiting && isAnswerable(waiting)) throw stillWaiting(waiting);
+    const { folderPath: folder, latestAttemptNumber: attemptsBefore } = await this.#parts
+      .records(method)
+      .begin(request);
+    const state = beginning(request, {
+      threadId: thread.id,
+      requestId: randomUUID(),
+      method,
+      folder,
+      attemptsBefore,
+      caller: config.caller ?? null,
+    });
     yield* this.#drive(state, thread.id, config);
   }
 
@@ -159,24 +169,26 @@ export class PythonExecutorService implements AsyncDisposable {
       );
     }
     const user = thread.configurable['user_id'];
-    yield* this.#continue(resume, typeof user === 'string' ? user : 'unnamed reviewer', thread.id, config);
+    const by = typeof user === 'string' ? user : 'unnamed reviewer';
+    yield* this.#continue({ answer: resume, by }, thread.id, config);
   }
 
   /** Of all who answer, one goes on with the graph; the others are told so. */
   async *#continue(
-    answer: unknown,
-    by: string,
+    { answer, by, id }: { readonly answer: unknown; readonly by: string; readonly id?: string },
     threadId: string,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
-    if (!isWaiting || !values.approvalId) throw nothingWaits(values);
-    const { decision, by: named } = readAnswer(answer, (await this.approvals.get(values.approvalId)).codeSha256);
-    const approval = await decideOnce(this.approvals, values.approvalId, decision, named ?? by);
+    const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
+    if (id !== undefined && asked?.id !== id) throw waitsForAnother(await this.approvals.get(id));
+    if (!isWaiting || asked === null) throw nothingWaits(values, asked);
+    if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), threadId, config);
+    const { decision, by: named } = readAnswer(answer, asked);
+    const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
-    const { nested, direct } = values.decisions ?? { nested: 0, direct: 0 };
-    const decisions = config.isNested === true ? { nested: nested + 1, direct } : { nested, direct: direct + 1 };
-    for await (const event of this.#drive(new Command({ resume: true, update: { decisions } }), threadId, config)) {
+    const update = config.caller === undefined ? {} : { update: { caller: config.caller } };
+    for await (const event of this.#drive(new Command({ resume: true, ...update }), threadId, config)) {
       if (event.type === 'settled') await claim.finish(event.status);
       yield event;
     }
@@ -209,20 +221,4 @@ function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
 
 function withId(payload: Approval['payload'], id: string): Json {
   return { ...(payload as Readonly<Record<string, Json>>), approval_id: id };
-}
-
-function stillWaiting({ id }: Approval): PythonExecutorError {
-  return new ServiceConfigurationError(
-    `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
-  );
-}
-
-function nothingWaits({ request, outcome }: Partial<ServiceState>): PythonExecutorError {
-  const what =
-    request === undefined
-      ? 'This thread has no request. Check thread_id, checkpoint_ns and user_id: they must be those of the request'
-      : outcome
-        ? 'The request of this thread has ended, so there is nothing to resume'
-        : 'The request of this thread does not wait for an approval';
-  return new ServiceConfigurationError(`${what}.`);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceConfigurationError } from './failures.ts';
+import type { Caller } from './graph/state.ts';
 
 /** What the service needs of a LangGraph configuration. Further keys are the caller's business. */
 const Configurable = z.looseObject({
@@ -11,8 +12,8 @@ const Configurable = z.looseObject({
 export interface ServiceConfig {
   readonly configurable?: Readonly<Record<string, unknown>> | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The answer comes through the interrupt of a graph around this one, which will go through it again. */
-  readonly isNested?: boolean;
+  /** The node of another graph on whose behalf this is done, and the answers that it has used up. */
+  readonly caller?: Caller | undefined;
 }
 
 export interface Thread {

@@ -79,6 +79,12 @@ async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ra
     { ...details, results },
   );
   const analysisWarnings = [...verdict.warnings, ...notes];
-  const result = { executionResult, generatedCode: state.code, generationAttempt: attempt, analysisWarnings };
+  const result = {
+    executionResult,
+    generatedCode: state.code,
+    generationAttempt: attempt - state.attemptsBefore,
+    retries: state.retries,
+    analysisWarnings,
+  };
   return { next: 'end', outcome: { status: 'succeeded', result } };
 }
