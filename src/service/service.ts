@@ -70,6 +70,10 @@ export class PythonExecutorService implements AsyncDisposable {
     return this.#parts.storage.approvals;
   }
 
+  get audit(): Storage['audit'] {
+    return this.#parts.storage.audit;
+  }
+
   /**
    * Gives the result of a request, or of one that waited and is resumed with `new Command({ resume })`. When somebody must
    * approve first it throws a GraphInterrupt, which a graph around it passes on; `run` says the same without throwing.

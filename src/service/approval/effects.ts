@@ -23,10 +23,20 @@ export interface Effects {
 }
 
 const MAX_TEXT = 4000;
-/** Effects inside of the session; all others need what a preview does not give. */
-const HARMLESS = new Set(['process']);
+/** What stays inside of the session, unless the run itself would be given more than the preview: then nobody sees what it is for. */
+const INSIDE = new Set(['process', 'native code']);
 
-export function effectsOf(execution: Execution, told: unknown, text: string): Effects {
+export interface Walls {
+  /** The run would reach what the preview did not: the network, or files that it may write. */
+  readonly areWider: boolean;
+  /** The code writes to a control system: out there, whatever the preview could see of it. */
+  readonly hasWrites: boolean;
+}
+
+export function effectsOf(
+  execution: Execution,
+  { told, text, areWider, hasWrites }: Walls & { readonly told: unknown; readonly text: string },
+): Effects {
   const parsed = Attempts.safeParse(told);
   const { attempts, omitted } = parsed.success ? parsed.data : { attempts: [], omitted: 1 };
   return {
@@ -36,6 +46,9 @@ export function effectsOf(execution: Execution, told: unknown, text: string): Ef
     files: execution.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })),
     variables: execution.state.variables.added,
     isComplete:
-      execution.outcome.status === 'succeeded' && omitted === 0 && attempts.every(({ kind }) => HARMLESS.has(kind)),
+      execution.outcome.status === 'succeeded' &&
+      omitted === 0 &&
+      !(areWider && hasWrites) &&
+      attempts.every(({ kind }) => !areWider && INSIDE.has(kind)),
   };
 }
