@@ -55,7 +55,7 @@ function userMessage({ request, code, codeSha256, verdict, effects, notebookLink
     ...(verdict.warnings.length > 0 ? ['', '**Concerns:**', ...verdict.warnings.map((warning) => `- ${warning}`)] : []),
     '',
     `**Code** (sha256 ${codeSha256.slice(0, 12)}…):`,
-    fenced(code),
+    fenced(code, 'python'),
     ...(effects === null ? [] : ['', '**What it did when it was tried behind walls:**', ...describeEffects(effects)]),
     '',
     `**Notebook:** ${notebookLink}`,
@@ -65,10 +65,10 @@ function userMessage({ request, code, codeSha256, verdict, effects, notebookLink
 }
 
 /** A fence longer than any in the code: what is to be judged cannot end its own frame. */
-function fenced(code: string): string {
+function fenced(code: string, language = ''): string {
   const longest = Math.max(2, ...Array.from(code.matchAll(/`+/g), ([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
-  return `${fence}python\n${code.trimEnd()}\n${fence}`;
+  return `${fence}${language}\n${code.trimEnd()}\n${fence}`;
 }
 
 function describeEffects({ status, text, attempts, files, isComplete }: Effects): string[] {

@@ -24,10 +24,11 @@ export async function preview(
   tell(config, { type: 'status', stage: 'approval', text: 'Trying the code behind walls...' });
   const { execution, outputs, resultTypes, attempts } = await parts
     .executor(state.method, state.verdict.mode)
-    .run({ ...jobOf(parts, state, config), isPreview: true });
+    .run({ ...jobOf(parts, { ...state, isApproved: true }, config), isPreview: true }); // as it will be once approved
   const effects = effectsOf(execution, {
     told: attempts,
     text: forModel(execution, { maxChars: 3000 }),
+    secrets: parts.configuration.framework.execution.modes[state.verdict.mode].environment,
     ...wallsOf(parts, state.verdict),
   });
   if (effects.isComplete) {

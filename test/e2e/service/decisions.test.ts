@@ -130,7 +130,10 @@ function stageOf(name: string): string {
   return name.replace(/_\d{6}\.ipynb$/, '');
 }
 
-async function actions(service: Awaited<ReturnType<typeof laboratory.start>>['service'], id: string): Promise<string[]> {
+async function actions(
+  service: Awaited<ReturnType<typeof laboratory.start>>['service'],
+  id: string,
+): Promise<string[]> {
   const entries = await service.audit.list({ threadId: `python_executor/${id}` });
   return entries.map(({ action }) => action);
 }
