@@ -18,7 +18,7 @@ import type { Progress } from './nodes/parts.ts';
 import type { CodeAnalyzer } from './policy/code-analyzer.ts';
 import type { Records } from './records/records.ts';
 import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
-import type { PythonServiceResult } from './result.ts';
+import { spelled, type SpelledResult } from './spelled-result.ts';
 import { threadOf, type ServiceConfig, type Thread } from './thread.ts';
 
 export interface ServiceParts {
@@ -33,7 +33,7 @@ export interface ServiceParts {
 
 /** How far a request got. */
 export type Progressed =
-  | { readonly status: 'completed'; readonly result: PythonServiceResult }
+  | { readonly status: 'completed'; readonly result: SpelledResult }
   | { readonly status: 'awaiting-approval'; readonly approval: Approval };
 
 export interface Standing {
@@ -78,7 +78,7 @@ export class PythonExecutorService implements AsyncDisposable {
    * Gives the result of a request, or of one that waited and is resumed with `new Command({ resume })`. When somebody must
    * approve first it throws a GraphInterrupt, which a graph around it passes on; `run` says the same without throwing.
    */
-  async invoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<PythonServiceResult> {
+  async invoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<SpelledResult> {
     const settled = await this.run(input, config);
     if (settled.status === 'completed') return settled.result;
     const { id, payload } = settled.approval;
@@ -86,7 +86,7 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /** `invoke`, by the name that examples of the reference use. */
-  ainvoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<PythonServiceResult> {
+  ainvoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<SpelledResult> {
     return this.invoke(input, config);
   }
 
@@ -220,7 +220,7 @@ export class PythonExecutorService implements AsyncDisposable {
 
 function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
   if (outcome.status === 'failed') throw reviveFailure(outcome.failure);
-  return { status: 'completed', result: outcome.result };
+  return { status: 'completed', result: spelled(outcome.result) };
 }
 
 function withId(payload: Approval['payload'], id: string): Json {

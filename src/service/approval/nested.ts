@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Command, getConfig, interrupt } from '@langchain/langgraph';
 import type { Caller } from '../graph/state.ts';
 import { parseRequest, type PythonExecutionRequestInput } from '../request.ts';
-import type { PythonServiceResult } from '../result.ts';
+import type { SpelledResult } from '../spelled-result.ts';
 import type { Progressed, PythonExecutorService, Standing } from '../service.ts';
 import type { ServiceConfig } from '../thread.ts';
 
@@ -21,7 +21,7 @@ export interface NestedCall {
  * resumed with the answer, its node runs again, finds the request where it waits, and goes on with it. A request that was
  * decided elsewhere meanwhile, or that ended before the node did, gives its result and does not run again.
  */
-export async function handleServiceWithInterrupts(call: NestedCall): Promise<PythonServiceResult> {
+export async function handleServiceWithInterrupts(call: NestedCall): Promise<SpelledResult> {
   const { service, request, config, logger, capabilityName = call.capability_name ?? 'capability' } = call;
   const standing = await service.standing(config);
   const isSame = standing !== null && isDeepStrictEqual(standing.request, parseRequest(request));
