@@ -9,9 +9,9 @@ import type { CodeGenerator, ExecutionFailure } from '../../../src/service/gener
 import { startPythonExecutor, type PythonExecutorOptions } from '../../../src/service/start.ts';
 import type { PythonExecutorService, Progressed } from '../../../src/service/service.ts';
 import type { Approval } from '../../../src/storage/approval/approval.ts';
+import { configured, type Sections } from './laboratory-settings.ts';
 
-/** Sections of config.yml. */
-export type Sections = Readonly<Record<string, unknown>>;
+export { EPICS, REQUEST, thread, WRITES, type Sections } from './laboratory-settings.ts';
 
 export interface Setting {
   /** Put over a configuration that asks about writes. */
@@ -26,27 +26,6 @@ export interface Service {
   /** What the generator was told had failed, call by call. */
   readonly generations: (readonly ExecutionFailure[])[];
   readonly baseDir: string;
-}
-
-/** Settings that let code write, after it was asked about. */
-export const WRITES = { execution_control: { epics: { writes_enabled: true } } } as const;
-
-/** A stand-in for the library of a control system; its writes are prints. */
-export const EPICS = `import sys, types
-sys.modules['epics'] = types.ModuleType('epics')
-sys.modules['epics'].caput = lambda name, value: print('wrote', name, value)
-from epics import caput as _w
-`;
-
-export const REQUEST = {
-  user_query: 'What is the answer?',
-  task_objective: 'Find the answer',
-  expected_results: { answer: 'int' },
-  execution_folder_name: 'answer',
-} as const;
-
-export function thread(id: string): { readonly configurable: Readonly<Record<string, string>> } {
-  return { configurable: { thread_id: id, checkpoint_ns: 'python_executor' } };
 }
 
 /** One interpreter and one directory for the tests of a file. */
@@ -93,29 +72,6 @@ export class Laboratory {
     });
     return { service, generations, baseDir, [Symbol.asyncDispose]: () => service.close() };
   }
-}
-
-/** YAML reads JSON: sections are put over the usual ones, key by key. */
-export function configured(sections: Sections): Sections {
-  return merge(
-    {
-      framework: { execution: { code_generator: 'scripted' } },
-      approval: { global_mode: 'selective', capabilities: { python_execution: { mode: 'epics_writes' } } },
-    },
-    sections,
-  );
-}
-
-function merge(below: Sections, above: Sections): Sections {
-  const merged = Object.entries(above).map(([key, value]) => {
-    const under = below[key];
-    return [key, isSection(under) && isSection(value) ? merge(under, value) : value];
-  });
-  return { ...below, ...(Object.fromEntries(merged) as Sections) };
-}
-
-function isSection(value: unknown): value is Sections {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The question that a request has come to. */
