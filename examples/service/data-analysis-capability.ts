@@ -1,5 +1,14 @@
 /** A capability of a larger agent: a node of its graph that has data analyzed by generated code, approved by a person. */
-import { Annotation, Command, END, isInterrupted, MemorySaver, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  Command,
+  END,
+  INTERRUPT,
+  isInterrupted,
+  MemorySaver,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 import {
   clear_approval_state,
   create_approval_type,
@@ -11,7 +20,7 @@ import {
   pythonResultsContext,
   type ApprovalPayload,
 } from '../../src/service.ts';
-import { logger, startExampleService } from './service.ts';
+import { logger, withExampleService } from './service.ts';
 
 const AgentState = Annotation.Root({
   input_output: Annotation<{ readonly user_query: string }>(),
@@ -94,13 +103,12 @@ export const QUESTION = {
   capability_context_data: { ARCHIVER_DATA: { beam_current: { values: [500.1, 499.8, 499.9, 431.2, 500.0] } } },
 };
 
-if (import.meta.main) {
-  await using _service = await startExampleService({ mock: 'channel_write' });
+async function main(): Promise<void> {
   const agent = buildAgent();
   const conversation = { configurable: { thread_id: 'conversation' } };
   let state: unknown = await agent.invoke(QUESTION, conversation);
   while (isInterrupted<ApprovalPayload & { readonly approval_id: string }>(state)) {
-    const { user_message, resume_payload, approval_id } = state.__interrupt__[0]?.value ?? {};
+    const { user_message, resume_payload, approval_id } = state[INTERRUPT][0]?.value ?? {};
     console.log(user_message);
     // Both ways lead on: through the interrupt, or through the state of the graph.
     state =
@@ -111,3 +119,5 @@ if (import.meta.main) {
   const { capability_context_data } = state as AgentState;
   console.log(JSON.stringify(capability_context_data['ANALYSIS_RESULTS'], undefined, 2));
 }
+
+if (import.meta.main) await withExampleService(main, { mock: 'channel_write' });

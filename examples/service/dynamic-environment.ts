@@ -7,7 +7,7 @@ import {
   PythonExecutorError,
   type SpelledResult,
 } from '../../src/service.ts';
-import { logger, startExampleService } from './service.ts';
+import { logger, withExampleService } from './service.ts';
 
 interface CodeRequest {
   readonly task_objective: string;
@@ -51,8 +51,7 @@ export class FlexiblePythonExecution {
   }
 }
 
-if (import.meta.main) {
-  await using _service = await startExampleService();
+async function main(): Promise<void> {
   const flexible = new FlexiblePythonExecution();
   for (const request of [
     { task_objective: 'Average three numbers' },
@@ -68,3 +67,5 @@ if (import.meta.main) {
     }
   }
 }
+
+if (import.meta.main) await withExampleService(main);

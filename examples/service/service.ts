@@ -1,6 +1,6 @@
-/** Starts the service of the examples from their configuration, and registers it where capabilities look for it. */
+/** The service of the examples, started from their configuration and registered where capabilities look for it. */
 import path from 'node:path';
-import { getRegistry, loadConfiguration, startPythonExecutor, type PythonExecutorService } from '../../src/service.ts';
+import { getRegistry, loadConfiguration, startPythonExecutor } from '../../src/service.ts';
 
 export interface ExampleOptions {
   /** What the mock generator writes where no model is set. */
@@ -8,7 +8,10 @@ export interface ExampleOptions {
 }
 
 /** With VIVARIUM_LLM_BASE_URL set a model writes the code; without it the mock does, and nothing leaves this machine. */
-export async function startExampleService({ mock = 'success' }: ExampleOptions = {}): Promise<PythonExecutorService> {
+export async function withExampleService(
+  work: () => Promise<void>,
+  { mock = 'success' }: ExampleOptions = {},
+): Promise<void> {
   const hasModel = process.env['VIVARIUM_LLM_BASE_URL'] !== undefined;
   const environment = {
     EXAMPLE_GENERATOR: hasModel ? 'basic' : 'mock',
@@ -16,11 +19,11 @@ export async function startExampleService({ mock = 'success' }: ExampleOptions =
     ...process.env,
   };
   const file = path.join(import.meta.dirname, 'config.yml');
-  const service = await startPythonExecutor({
+  await using service = await startPythonExecutor({
     config: await loadConfiguration({ path: file, environment }),
   });
   getRegistry().registerService('python_executor', service);
-  return service;
+  await work();
 }
 
 /** A logger, as capabilities have one. */

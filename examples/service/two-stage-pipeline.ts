@@ -1,5 +1,14 @@
 /** Two executions in a row: what the first one gives is the context of the second. */
-import { Annotation, Command, END, isInterrupted, MemorySaver, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  Command,
+  END,
+  INTERRUPT,
+  isInterrupted,
+  MemorySaver,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 import {
   get_full_configuration,
   get_registry,
@@ -8,7 +17,7 @@ import {
   type ApprovalPayload,
   type SpelledResult,
 } from '../../src/service.ts';
-import { logger, startExampleService } from './service.ts';
+import { logger, withExampleService } from './service.ts';
 
 type Context = Readonly<Record<string, unknown>>;
 
@@ -71,15 +80,16 @@ export function buildPipeline() {
 
 export const DATA = { SENSORS: { hall: { temperatures: [21.5, 21.7, null, 21.6, 99.9] } } };
 
-if (import.meta.main) {
-  await using _service = await startExampleService();
+async function main(): Promise<void> {
   const pipeline = buildPipeline();
   const conversation = { configurable: { thread_id: 'conversation' } };
   let state: unknown = await pipeline.invoke({ data_context: DATA }, conversation);
   while (isInterrupted<ApprovalPayload & { readonly approval_id: string }>(state)) {
-    const { user_message, approval_id } = state.__interrupt__[0]?.value ?? {};
+    const { user_message, approval_id } = state[INTERRUPT][0]?.value ?? {};
     console.log(user_message);
     state = await pipeline.invoke(new Command({ resume: { approved: true, approval_id } }), conversation);
   }
   console.log(JSON.stringify((state as typeof State.State).results, undefined, 2));
 }
+
+if (import.meta.main) await withExampleService(main);

@@ -89,8 +89,8 @@ function configuredModel(
   { models }: Configuration,
   environment: NodeJS.ProcessEnv | undefined,
 ): Promise<BaseChatModel> {
-  const { model_id: model, base_url: baseUrl, api_key: apiKey, temperature } = models.python_code_generator;
-  const given = { model, baseUrl, apiKey, temperature };
+  const { model_id: model, base_url: baseUrl, api_key: apiKey, temperature, max_tokens } = models.python_code_generator;
+  const given = { model, baseUrl, apiKey, temperature, maxTokens: max_tokens };
   return defaultModel(
     Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     environment,

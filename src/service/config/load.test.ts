@@ -67,7 +67,7 @@ test('O-22 to O-32: the documented configuration is read, every key of it (OB-01
   });
   expect(configuration.approval).toEqual({
     global_mode: 'selective',
-    capabilities: { python_execution: { enabled: true, mode: 'epics_writes' } },
+    capabilities: { python_execution: { enabled: true, mode: 'epics_writes', preview: true } },
   });
 });
 
@@ -82,17 +82,19 @@ test('O-22 to O-28, X-14: what is left out has the documented defaults, and runs
           kernel_name: 'python3-epics-readonly',
           allows_writes: false,
           requires_approval: false,
+          network: false,
           environment: {},
         },
         write_access: {
           kernel_name: 'python3-epics-write',
           allows_writes: true,
           requires_approval: true,
+          network: false,
           environment: {},
         },
       },
       container: { jupyter_host: 'localhost', jupyter_port: 8888 },
-      local: {},
+      local: { memory_mb: 1024, mounts: [] },
       code_generator: 'basic',
       generators: {},
     },
@@ -106,7 +108,7 @@ test('O-73: what the approval section leaves out is strict; without the section 
   const { approval } = await load('approval:\n  capabilities: {}\n');
   expect(approval).toEqual({
     global_mode: 'selective',
-    capabilities: { python_execution: { enabled: true, mode: 'all_code' } },
+    capabilities: { python_execution: { enabled: true, mode: 'all_code', preview: true } },
   });
   for (const text of ['', 'framework: {}', 'approval:\n', '# nothing']) {
     expect(await messageOf(text)).toMatch(/approval: this section is missing.*does not start/u);

@@ -237,7 +237,7 @@ test('O-72: a mode that is not known asks', () => {
 test('O-73: the settings of approval can be looked at', async () => {
   expect(approvalSummary(await configured('approval: { global_mode: all_capabilities }'))).toEqual({
     global_mode: 'all_capabilities',
-    python_execution: { enabled: true, mode: 'all_code' },
+    python_execution: { enabled: true, mode: 'all_code', preview: true },
     effective: { enabled: true, mode: 'all_code' },
   });
 });

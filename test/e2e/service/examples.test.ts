@@ -23,7 +23,7 @@ import { OpenAIServer, question, type ChatRequest, type Reply } from '../../supp
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../examples/service');
 
 /** Runs an example in an empty directory. */
-async function run(name: string, { args = [], environment = {} }: Run = {}): Promise<string> {
+async function runExample(name: string, { args = [], environment = {} }: Run = {}): Promise<string> {
   const directory = mkdtempSync(path.join(tmpdir(), 'example-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const child = spawn(process.execPath, [path.join(EXAMPLES, `${name}.ts`), ...args], {
@@ -52,7 +52,7 @@ function lastJson(stdout: string): unknown {
 
 describe('as processes of their own', { timeout: 120_000 }, () => {
   test.for(['command', 'state'])('O-05 O-37 the capability asks, and goes on through the %s', async (way) => {
-    const stdout = await run('data-analysis-capability', { args: [way] });
+    const stdout = await runExample('data-analysis-capability', { args: [way] });
     expect(stdout).toContain('**HUMAN APPROVAL REQUIRED**');
     expect(stdout).toContain('caput("DEMO:SETPOINT", 1.5)');
     expect(lastJson(stdout)).toMatchObject({
@@ -61,14 +61,14 @@ describe('as processes of their own', { timeout: 120_000 }, () => {
   });
 
   test('O-09 the environment is chosen for each request, and a missing server is named', async () => {
-    const stdout = await run('dynamic-environment');
+    const stdout = await runExample('dynamic-environment');
     expect(stdout).toMatch(/^Average three numbers: local\n\{"answer":1\.5\} file:\/\//);
     expect(stdout).toContain('Average three secrets: container\nContainerConfigurationError (configuration): ');
     expect(stdout).toContain('jupyter_token');
   });
 
   test('O-08 the pipeline runs both stages', async () => {
-    expect(lastJson(await run('two-stage-pipeline'))).toMatchObject([
+    expect(lastJson(await runExample('two-stage-pipeline'))).toMatchObject([
       { cleaned_data: {}, summary: {} },
       { statistics: {}, insights: [1, 2, 3] },
     ]);
@@ -76,7 +76,7 @@ describe('as processes of their own', { timeout: 120_000 }, () => {
 
   test('U-54 the pipeline with a model: it is told the task, and what the first stage gave', async () => {
     await using server = await OpenAIServer.start(model);
-    const stdout = await run('two-stage-pipeline', { environment: server.environment });
+    const stdout = await runExample('two-stage-pipeline', { environment: server.environment });
     expect(lastJson(stdout)).toMatchObject([
       { summary: { kept: 3 } },
       { statistics: { mean: 21.6 }, insights: ['3 values'] },
@@ -137,8 +137,8 @@ describe('as graphs', () => {
     const key = { ...QUESTION, step: { ...QUESTION.step, context_key: 'by_state' } };
     await agent.invoke(key, conversation);
     const [pending] = await service.approvals.list({ status: 'pending' });
-    const { resume_payload: approved_payload } = pending?.payload as unknown as {
-      resume_payload: Record<string, never>;
+    const { resume_payload: approved_payload = {} } = (pending?.payload ?? {}) as {
+      readonly resume_payload?: Readonly<Record<string, unknown>>;
     };
     const state = await agent.invoke({ approval_approved: true, approved_payload }, conversation);
     expect(state).toMatchObject({ approval_approved: null, approved_payload: null });

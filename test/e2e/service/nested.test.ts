@@ -1,6 +1,15 @@
 /** The service inside of a user's graph: questions are that graph's interrupts, and nothing is done twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Annotation, Command, END, isInterrupted, MemorySaver, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  Command,
+  END,
+  INTERRUPT,
+  isInterrupted,
+  MemorySaver,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 import { expect, test } from 'vitest';
 import { handleServiceWithInterrupts } from '../../../src/service/approval/nested.ts';
 import type { PythonServiceResult } from '../../../src/service/result.ts';
@@ -29,7 +38,7 @@ function graphOf(work: () => Promise<readonly PythonServiceResult[]>) {
 /** What a graph that waits asks, else undefined. */
 function asked(state: unknown): string | undefined {
   if (!isInterrupted<{ approval_id: string }>(state)) return undefined;
-  return state.__interrupt__[0]?.value?.approval_id;
+  return state[INTERRUPT][0]?.value?.approval_id;
 }
 
 const writing = (answer: number): string => `${EPICS}_w('magnet', ${answer})\nresults = {'answer': ${answer}}`;
@@ -114,7 +123,7 @@ test('an answer to code that was lost approves nothing else', async () => {
   resumed.catch(() => undefined);
   while (laboratory.interpreter.listSessions().every(({ status }) => status !== 'running')) await sleep(20);
   death.abort(new Error('the process dies here'));
-  await expect(resumed).rejects.toThrow();
+  await expect(resumed).rejects.toThrow('the process dies here');
   signal = undefined;
   const second = asked(await graph.invoke(null, CONFIG));
   expect([typeof second, second === first]).toEqual(['string', false]);
