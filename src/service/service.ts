@@ -5,7 +5,7 @@ import type { Approval } from '../storage/approval/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
-import { isAnswerable, nothingWaits, stillWaiting, waitsForAnother } from './approval/waiting.ts';
+import { isAnswerable, nothingWaits, stillWaiting, takenOver, waitsForAnother } from './approval/waiting.ts';
 import { conduct, stateOf, type Conduct } from './conduct.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
@@ -159,7 +159,7 @@ export class PythonExecutorService implements AsyncDisposable {
       attemptsBefore,
       caller: config.caller ?? null,
     });
-    yield* this.#drive(state, thread.id, config);
+    yield* this.#drive(state, state, config);
   }
 
   async *#resume(
@@ -187,12 +187,13 @@ export class PythonExecutorService implements AsyncDisposable {
     const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
     if (id !== undefined && asked?.id !== id) throw waitsForAnother(await this.approvals.get(id));
     if (!isWaiting || asked === null) throw nothingWaits(values, asked);
-    if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), threadId, config);
+    const whose = { threadId, requestId: asked.requestId };
+    if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), whose, config);
     const { decision, by: named } = readAnswer(answer, asked);
     const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
     const update = config.caller === undefined ? {} : { update: { caller: config.caller } };
-    for await (const event of this.#drive(new Command({ resume: true, ...update }), threadId, config)) {
+    for await (const event of this.#drive(new Command({ resume: true, ...update }), whose, config)) {
       if (event.type === 'settled') await claim.finish(event.status);
       yield event;
     }
@@ -200,15 +201,17 @@ export class PythonExecutorService implements AsyncDisposable {
 
   async *#drive(
     input: ServiceState | Command,
-    threadId: string,
+    { threadId, requestId }: Pick<ServiceState, 'threadId' | 'requestId'>,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const run = this.#conduct(threadId, config);
     yield* conduct(input, run);
     const { values, isWaiting } = await stateOf(run);
+    if (values.requestId !== requestId) throw takenOver();
     if (isWaiting && values.approvalId) {
       yield { type: 'settled', status: 'awaiting-approval', approval: await this.approvals.get(values.approvalId) };
     } else if (values.outcome) yield { type: 'settled', ...settle(values.outcome) };
+    else throw takenOver(); // its own steps have come to their end, so what is there is somebody else's
   }
 
   #conduct(threadId: string, { signal }: ServiceConfig): Conduct {

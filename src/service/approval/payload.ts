@@ -38,11 +38,21 @@ export function approvalPayload(review: Review): ApprovalPayload {
       effects: effects as unknown as Json,
       notebook_path: review.notebookPath,
       notebook_link: review.notebookLink,
-      execution_request: requestOnTheWire(request),
+      execution_request: withoutLargeContext(requestOnTheWire(request)),
       expected_results: request.expectedResults,
       execution_folder_path: review.folder,
     },
   };
+}
+
+/** As much as a person could look at. */
+const MAX_CONTEXT_CHARS = 50_000;
+
+/** Data of other steps may be of any size, and lies in the folder anyhow. */
+function withoutLargeContext(request: Readonly<Record<string, Json>>): Readonly<Record<string, Json>> {
+  const { length } = JSON.stringify(request['capability_context_data'] ?? null);
+  if (length <= MAX_CONTEXT_CHARS) return request;
+  return { ...request, capability_context_data: `${length} characters; see context.json in the execution folder` };
 }
 
 function userMessage({ request, code, codeSha256, verdict, effects, notebookLink }: Review): string {

@@ -1,7 +1,7 @@
 /** Why an answer finds nothing to answer, and why a request must wait. */
 import type { Approval } from '../../storage/approval/approval.ts';
 import { undecidable } from '../../storage/approval/errors.ts';
-import { ServiceConfigurationError } from '../failures.ts';
+import { ServiceConfigurationError, WorkflowError } from '../failures.ts';
 import type { ServiceState } from '../graph/state.ts';
 import { taken } from './claim.ts';
 
@@ -13,6 +13,14 @@ export function isAnswerable({ status, run }: Approval): boolean {
 export function stillWaiting({ id }: Approval): Error {
   return new ServiceConfigurationError(
     `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
+  );
+}
+
+/** Of a request whose thread was used for another one while it was worked on. */
+export function takenOver(): Error {
+  return new WorkflowError(
+    'The result is not known: another request began on this thread meanwhile. Use one thread_id for each request that runs at the same time.',
+    { stage: 'unknown' },
   );
 }
 

@@ -162,3 +162,28 @@ test('an answer that the caller gave is never replaced by other code', async () 
   const fine = await lab.service.invoke({ ...REQUEST, approved_code: 'results = {"answer": 7}' }, thread('t'));
   expect(fine.executionResult.results).toEqual({ answer: 7 });
 });
+
+test('two requests on one thread at once never get each other\u2019s results', async () => {
+  const code = ({ userQuery }: { readonly userQuery: string }): Promise<string> =>
+    Promise.resolve(`import time\ntime.sleep(${userQuery} / 20)\nresults = {"answer": ${userQuery}}`);
+  await using lab = await laboratory.start({ code });
+  const queries = ['1', '5', '3', '8'];
+  const runs = await Promise.allSettled(
+    queries.map((user_query) => lab.service.invoke({ ...REQUEST, user_query }, thread('t'))),
+  );
+  for (const [index, run] of runs.entries()) {
+    const got = run.status === 'fulfilled' ? String(run.value.executionResult.results['answer']) : String(run.reason);
+    expect([queries[index], expect.stringContaining('another request') as unknown]).toContainEqual(got);
+  }
+});
+
+test('a reviewer is not sent the data of other steps when it is large', async () => {
+  const config = { approval: { capabilities: { python_execution: { mode: 'all_code' } } } };
+  await using lab = await laboratory.start({ config, code: 'results = {"answer": len(context.DATA.all.values)}' });
+  const values = Array.from({ length: 600_000 }, (_, index) => index);
+  const request = { ...REQUEST, capability_context_data: { DATA: { all: { values } } } };
+  const { payload } = question(await lab.service.run(request, thread('t')));
+  expect(JSON.stringify(payload).length).toBeLessThan(100_000);
+  expect(JSON.stringify(payload)).toContain('context.json');
+  expect((await lab.service.invoke(APPROVE, thread('t'))).executionResult.results).toEqual({ answer: 600_000 });
+});

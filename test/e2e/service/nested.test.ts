@@ -150,3 +150,31 @@ test('O-39 outside of any graph the question is an error that carries it, and no
   const { executionResult } = await lab.service.ainvoke(APPROVE, thread('t'));
   expect(executionResult.results).toEqual({ answer: 3 });
 });
+
+test('approved code that fails is written anew and asked about anew, and a second yes is for the second code', async () => {
+  const config = { ...WRITES, approval: { capabilities: { python_execution: { preview: false } } } };
+  await using lab = await laboratory.start({ config, code: [`${writing(1)}\n1/0`, `${writing(2)}\n1/0`, writing(3)] });
+  const graph = graphOf(async () => [
+    await handleServiceWithInterrupts({ service: lab.service, request: REQUEST, config: thread('t') }),
+  ]);
+  await graph.invoke({ answers: [] }, CONFIG);
+  const edited = resume({ type: 'edit', code: `${writing(5)}\n1/0` });
+  expect(asked(await graph.invoke(edited, CONFIG))).toBeDefined();
+  expect(asked(await graph.invoke(APPROVE, CONFIG))).toBeDefined();
+  expect(await graph.invoke(APPROVE, CONFIG)).toEqual({ answers: [3] });
+  expect((await lab.service.approvals.list()).map(({ status }) => status)).toEqual(['edited', 'approved', 'approved']);
+});
+
+test('a rejection, and a question that nobody answered in time, are errors of the node', async () => {
+  const config = { ...WRITES, approval: { capabilities: { python_execution: { expires_after_seconds: 1 } } } };
+  await using lab = await laboratory.start({ config, code: writing(1) });
+  const graph = graphOf(async () => [
+    await handleServiceWithInterrupts({ service: lab.service, request: REQUEST, config: thread('t') }),
+  ]);
+  await graph.invoke({ answers: [] }, CONFIG);
+  await expect(graph.invoke(resume('no'), CONFIG)).rejects.toMatchObject({ name: 'ExecutionRejectedError' });
+  await graph.invoke({ answers: [] }, CONFIG);
+  await sleep(1100);
+  await expect(graph.invoke(APPROVE, CONFIG)).rejects.toThrow('expired before anybody decided');
+  expect(asked(await graph.invoke({ answers: [] }, CONFIG))).toBeDefined();
+});
