@@ -36,7 +36,7 @@ const analysis_prompts = [
 ];
 
 /** Each stage has a thread of its own, so each can be asked about on its own. */
-export async function multiStageAnalysis(data_context: Context) {
+async function multiStageAnalysis(data_context: Context) {
   const preprocessing = await runStage('stage1_preprocessing', {
     user_query: 'Data preprocessing stage',
     task_objective: 'Clean and prepare data for analysis',

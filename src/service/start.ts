@@ -54,7 +54,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
     analyzer,
     generator: () => {
       const { code_generator: name, generators: settings } = configuration.framework.execution;
-      return generators.makeGenerator(name, settings[name]);
+      return generators.generator(name, settings[name]);
     },
     sandbox: (method) => executors.sandbox(method),
     executor: (method, mode) => executors.executor(method, mode),

@@ -25,6 +25,7 @@ export async function preview(
   const { execution, outputs, resultTypes, attempts } = await parts
     .executor(state.method, state.verdict.mode)
     .run({ ...jobOf(parts, { ...state, isApproved: true }, config), isPreview: true }); // as it will be once approved
+  config.signal?.throwIfAborted(); // what was cut short is nothing to ask about
   const effects = effectsOf(execution, {
     told: attempts,
     text: forModel(execution, { maxChars: 3000 }),

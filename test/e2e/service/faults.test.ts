@@ -172,7 +172,8 @@ test('two requests on one thread at once never get each other\u2019s results', a
     queries.map((user_query) => lab.service.invoke({ ...REQUEST, user_query }, thread('t'))),
   );
   for (const [index, run] of runs.entries()) {
-    const got = run.status === 'fulfilled' ? String(run.value.executionResult.results['answer']) : String(run.reason);
+    const got =
+      run.status === 'fulfilled' ? JSON.stringify(run.value.executionResult.results['answer']) : String(run.reason);
     expect([queries[index], expect.stringContaining('another request') as unknown]).toContainEqual(got);
   }
 });
@@ -186,4 +187,29 @@ test('a reviewer is not sent the data of other steps when it is large', async ()
   expect(JSON.stringify(payload).length).toBeLessThan(100_000);
   expect(JSON.stringify(payload)).toContain('context.json');
   expect((await lab.service.invoke(APPROVE, thread('t'))).executionResult.results).toEqual({ answer: 600_000 });
+});
+
+test('an abort while code is tried behind walls asks nobody', async () => {
+  const config = { approval: { capabilities: { python_execution: { mode: 'all_code' } } } };
+  await using lab = await laboratory.start({ config, code: 'import time\ntime.sleep(60)' });
+  const caller = new AbortController();
+  const run = lab.service.run(REQUEST, { ...thread('t'), signal: caller.signal });
+  run.catch(() => undefined);
+  while (laboratory.interpreter.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
+  await sleep(300); // the analysis runs first, and is short
+  caller.abort();
+  await expect(run).rejects.toMatchObject({ name: 'AbortError' });
+  await idle();
+  expect(await lab.service.approvals.list()).toEqual([]);
+});
+
+test('O-58 a mock from the configuration goes through its codes', async () => {
+  const mock = { code_sequence: ['1/0', 'results = {"answer": 1}', 'results = {"answer": 2}'] };
+  const config = { framework: { execution: { code_generator: 'mock', generators: { mock } } } };
+  await using lab = await laboratory.start({ config });
+  const first = await lab.service.invoke(REQUEST, thread('t'));
+  const second = await lab.service.invoke(REQUEST, thread('t'));
+  expect([first, second].map(({ executionResult }) => executionResult.results)).toEqual([{ answer: 1 }, { answer: 2 }]);
+  lab.service.generators.registerGenerator('mock', () => ({ generateCode: async () => 'results = {"answer": 3}' }));
+  expect((await lab.service.invoke(REQUEST, thread('t'))).executionResult.results).toEqual({ answer: 3 });
 });

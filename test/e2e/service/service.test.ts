@@ -1,68 +1,18 @@
 /** The execution service from request to result: generated, judged, approved, run, recorded. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
-import { loadConfiguration } from '../../../src/service/config/load.ts';
-import type { PythonExecutionRequestInput } from '../../../src/service/request.ts';
-import { startPythonExecutor } from '../../../src/service/start.ts';
-import type { PythonExecutorService } from '../../../src/service/service.ts';
+import { expect, test } from 'vitest';
+import { EPICS, Laboratory, question, readJson, REQUEST, thread, WRITES } from './laboratory.ts';
 
-let interpreter: Interpreter;
-let directory: string;
-beforeAll(async () => {
-  interpreter = await createInterpreter();
-  directory = mkdtempSync(path.join(tmpdir(), 'service-'));
-});
-afterAll(async () => {
-  await interpreter.close();
-  rmSync(directory, { recursive: true, force: true });
-});
-
-interface Settings {
-  readonly yaml?: string;
-  readonly code?: string | readonly string[];
-}
-
-let count = 0;
-/** A service with a generator that gives these codes, one after the other. */
-async function start({ yaml = '', code = 'results = {"answer": 42}' }: Settings = {}): Promise<PythonExecutorService> {
-  count += 1;
-  const sequence = typeof code === 'string' ? [code] : [...code];
-  const text = `
-framework:
-  execution:
-    code_generator: scripted
-approval:
-  global_mode: selective
-  capabilities:
-    python_execution: { enabled: true, mode: epics_writes }
-${yaml}`;
-  const baseDir = path.join(directory, String(count));
-  return startPythonExecutor({
-    config: await loadConfiguration({ text, environment: {} }),
-    dataDir: path.join(baseDir, 'data'),
-    baseDir,
-    interpreter,
-    generators: { scripted: () => ({ generateCode: async () => sequence.shift() ?? sequence.at(-1) ?? '' }) },
-  });
-}
-
-const REQUEST: PythonExecutionRequestInput = {
-  user_query: 'What is the answer?',
-  task_objective: 'Find the answer',
-  expected_results: { answer: 'int' },
-  execution_folder_name: 'answer',
-};
-const CONFIG = { configurable: { thread_id: 't', checkpoint_ns: 'python_executor' } };
+const laboratory = new Laboratory();
+const CONFIG = thread('t');
 
 test('a request becomes a result with its record', async () => {
-  await using service = await start({
+  await using lab = await laboratory.start({
     code: 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint("hello")\nresults = {"answer": 42}',
   });
-  const { executionResult, generatedCode, generationAttempt } = await service.invoke(REQUEST, CONFIG);
+  const { executionResult, generatedCode, generationAttempt } = await lab.service.invoke(REQUEST, CONFIG);
   expect(executionResult).toMatchObject({ results: { answer: 42 }, stdout: 'hello\n' });
   expect([generatedCode.includes('plt.plot'), generationAttempt]).toEqual([true, 1]);
   expect(readdirSync(executionResult.folderPath).toSorted()).toEqual([
@@ -74,14 +24,16 @@ test('a request becomes a result with its record', async () => {
     'results.json',
   ]);
   expect(existsSync(executionResult.figurePaths[0] ?? '')).toBe(true);
-  expect(JSON.parse(readFileSync(path.join(executionResult.folderPath, 'results.json'), 'utf8'))).toEqual({
+  expect(readJson(path.join(executionResult.folderPath, 'results.json'))).toEqual({
     answer: 42,
   });
 });
 
 test('code that fails is written anew with what went wrong', async () => {
-  await using service = await start({ code: ['print(1/0)', 'results = {"answer": "six"}', 'results = {"answer": 6}'] });
-  const { executionResult, generationAttempt } = await service.invoke(REQUEST, CONFIG);
+  await using lab = await laboratory.start({
+    code: ['print(1/0)', 'results = {"answer": "six"}', 'results = {"answer": 6}'],
+  });
+  const { executionResult, generationAttempt } = await lab.service.invoke(REQUEST, CONFIG);
   expect([executionResult.results, generationAttempt]).toEqual([{ answer: 6 }, 3]);
   const attempts = readdirSync(path.join(executionResult.folderPath, 'attempts')).map((name) =>
     name.replace(/_\d{6}\.ipynb$/, ''),
@@ -89,20 +41,12 @@ test('code that fails is written anew with what went wrong', async () => {
   expect(attempts).toEqual(['01_execution_failed', '02_results_invalid', '03_succeeded']);
 });
 
-const WRITES = `
-execution_control: { epics: { writes_enabled: true } }
-`;
-/** A stand-in for the library of a control system; its writes are prints. */
-const EPICS = `import sys, types
-sys.modules['epics'] = types.ModuleType('epics')
-sys.modules['epics'].caput = lambda name, value: print('wrote', name, value)
-`;
-const WRITE_CODE = `${EPICS}from epics import caput as _w
-_w('magnet', 1)
+const WRITE_CODE = `${EPICS}_w('magnet', 1)
 results = {'answer': 1}`;
 
 test('code that writes is asked about, and approved runs once', async () => {
-  await using service = await start({ yaml: WRITES, code: WRITE_CODE });
+  await using lab = await laboratory.start({ config: WRITES, code: WRITE_CODE });
+  const { service } = lab;
   const waiting = await service.run(REQUEST, CONFIG);
   expect(waiting).toMatchObject({ status: 'awaiting-approval', approval: { status: 'pending', code: WRITE_CODE } });
   const answers = await Promise.allSettled(
@@ -116,10 +60,10 @@ test('code that writes is asked about, and approved runs once', async () => {
 });
 
 test('what the reviewer is shown: the code, its hash, the analysis and what it did behind walls', async () => {
-  await using service = await start({ yaml: WRITES, code: WRITE_CODE });
-  const waiting = await service.run(REQUEST, CONFIG);
-  const { user_message: message, resume_payload: payload } =
-    waiting.status === 'awaiting-approval' ? (waiting.approval.payload as Record<string, never>) : {};
+  await using lab = await laboratory.start({ config: WRITES, code: WRITE_CODE });
+  const { service } = lab;
+  const { user_message: message, resume_payload: payload } = question(await service.run(REQUEST, CONFIG))
+    .payload as Record<string, never>;
   expect(message).toContain("_w('magnet', 1)");
   expect(message).toContain('wrote magnet 1');
   expect(message).toContain('approving commits exactly this run');
@@ -133,7 +77,8 @@ test('what the reviewer is shown: the code, its hash, the analysis and what it d
 });
 
 test('what was rejected is not run, and that is no fault', async () => {
-  await using service = await start({ yaml: WRITES, code: WRITE_CODE });
+  await using lab = await laboratory.start({ config: WRITES, code: WRITE_CODE });
+  const { service } = lab;
   await service.run(REQUEST, CONFIG);
   await expect(
     service.invoke(new Command({ resume: { approved: false, reason: 'not today' } }), CONFIG),
