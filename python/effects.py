@@ -6,6 +6,7 @@ Sent as init code to the session of a preview. It reports, it does not hold anyb
 
 from __future__ import annotations
 
+import ctypes  # noqa: F401 - loaded before anybody listens: it opens the process itself when it is imported
 import os
 import sys
 
@@ -72,26 +73,35 @@ def _start(notes: _Notes, args: tuple[object, ...]) -> None:
 
 def _open(notes: _Notes, args: tuple[object, ...]) -> None:
     path, mode, flags = args
-    writes = isinstance(flags, int) and bool(flags & _WRITE_FLAGS) or isinstance(mode, str) and any(letter in mode for letter in "wax+")
-    if writes and isinstance(path, (str, bytes)):
+    if isinstance(flags, int) and flags & _WRITE_FLAGS or isinstance(mode, str) and any(letter in mode for letter in "wax+"):
         _touch(notes, "write", path)
 
 
-def _change(kind: str) -> object:
-    return lambda notes, args: _touch(notes, kind, args[0])
+def _change(kind: str, *places: int) -> object:
+    """Note a change of the paths at these places among the arguments; the first one by itself."""
+
+    def look(notes: _Notes, args: tuple[object, ...]) -> None:
+        for place in places or (0,):
+            _touch(notes, kind, args[place])
+
+    return look
 
 
 def _touch(notes: _Notes, kind: str, path: object) -> None:
     """Files of the workspace are listed by the host, which sees what became of them; others matter only here."""
-    full = os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]
-    if not full.startswith(_QUIET_PLACES):
+    if not isinstance(path, (str, bytes)):
+        return  # an open file, which was noted when it was opened
+    full = os.path.abspath(os.fsdecode(path))
+    if not f"{full}/".startswith(_QUIET_PLACES):
         notes.add("file", f"{kind} {full}")
 
 
 def _shown(value: object) -> str:
     kind = type(value)
-    if kind in (str, int, bytes):
+    if kind in (str, int):
         return str(value)
+    if kind is bytes:
+        return os.fsdecode(value)  # type: ignore[arg-type]
     if kind in (tuple, list):
         return " ".join(_shown(one) for one in value[:20])  # type: ignore[index]
     return f"<{kind.__name__}>"
@@ -100,19 +110,26 @@ def _shown(value: object) -> str:
 _LOOKS = {
     "socket.connect": _connect,
     "socket.sendto": _connect,
+    "socket.sendmsg": lambda notes, args: _connect(notes, args) if args[1] is not None else None,
     "socket.getaddrinfo": _resolve,
     "socket.gethostbyname": _resolve,
+    "socket.gethostbyaddr": _resolve,
     "subprocess.Popen": _start,
     "os.system": _start,
     "os.exec": _start,
     "os.posix_spawn": _start,
+    "pty.spawn": _start,
     "os.fork": lambda notes, _: None if _is_ours() else notes.add("process", "fork"),
     "open": _open,
     "os.remove": _change("remove"),
-    "os.rename": _change("rename"),
+    "os.rename": _change("rename", 0, 1),
+    "os.link": _change("link", 1),
+    "os.symlink": _change("link", 1),
     "os.mkdir": _change("make"),
     "os.rmdir": _change("remove"),
     "os.chmod": _change("change"),
+    "os.chown": _change("change"),
+    "os.utime": _change("change"),
     "os.truncate": _change("truncate"),
     "shutil.rmtree": _change("remove"),
     "ctypes.dlopen": lambda notes, args: notes.add("native code", _shown(args[0])),

@@ -98,6 +98,7 @@ export const ModelConfig = z.strictObject({
   baseUrl: z.url({ protocol: /^https?$/u }).describe('Where its endpoint is, up to and including /v1'),
   apiKey: z.string().min(1).optional().describe('Key that is sent along'),
   temperature: z.number().nonnegative().optional(),
+  maxTokens: z.int().positive().optional().describe('Longest answer'),
   maxRetries: z.int().nonnegative().max(10).default(3).describe('How often a busy or failing endpoint is asked again'),
 });
 export type ModelConfig = Readonly<z.infer<typeof ModelConfig>>;

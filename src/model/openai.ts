@@ -35,13 +35,21 @@ export function connect(llm: Llm): Promise<BaseChatModel> {
 }
 
 /** Loaded late: the package takes half a second. */
-async function load({ model, baseUrl, apiKey, temperature, maxRetries }: ModelConfig): Promise<BaseChatModel> {
+async function load({
+  model,
+  baseUrl,
+  apiKey,
+  temperature,
+  maxTokens,
+  maxRetries,
+}: ModelConfig): Promise<BaseChatModel> {
   const { ChatOpenAI } = await import('@langchain/openai');
   return new ChatOpenAI({
     model,
     apiKey: apiKey ?? 'none', // servers of one's own want none, and the client insists on one
     streamUsage: true,
     ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { maxTokens }),
     // The retries of LangChain heed neither `retry-after` nor a limit without it; those of the client below it do.
     maxRetries: 0,
     configuration: { baseURL: baseUrl, maxRetries },

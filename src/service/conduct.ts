@@ -19,13 +19,14 @@ export async function* conduct(
   input: ServiceState | Command,
   { graph, threadId, recursionLimit, signal }: Conduct,
 ): AsyncGenerator<Progress, void, undefined> {
+  const stop = new AbortController();
   const begun = apart(() =>
     graph.stream(input as ServiceState, {
       configurable: { thread_id: threadId },
       streamMode: 'custom',
       durability: 'sync',
       recursionLimit,
-      ...(signal && { signal }),
+      signal: signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]),
     }),
   );
   const steps = (await begun)[Symbol.asyncIterator]();
@@ -36,6 +37,7 @@ export async function* conduct(
       yield step.value as Progress;
     }
   } finally {
+    stop.abort(new Error('nobody listens any more')); // whoever leaves stops the work; at its end there is none
     await apart(async () => steps.return?.());
   }
 }

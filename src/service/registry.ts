@@ -14,6 +14,11 @@ class Registry {
     this.#services.delete(name);
   }
 
+  /** `getService`, by the name that examples of the reference use. */
+  get_service(name: string): PythonExecutorService {
+    return this.getService(name);
+  }
+
   getService(name: string): PythonExecutorService {
     const service = this.#services.get(name);
     if (service !== undefined) return service;
@@ -32,7 +37,34 @@ export function getRegistry(): Registry {
   return registry;
 }
 
-/** The configuration of the registered service, for `configurable` of a call; single keys may be put over it. */
-export function getFullConfiguration(name = 'python_executor'): Configuration & Record<string, unknown> {
-  return { ...registry.getService(name).configuration };
+/**
+ * The configuration of the registered service, for `configurable` of a call; single keys may be put over it. Keys and
+ * passwords are left out: what is configurable is shown in traces, and the service has its own.
+ */
+export function getFullConfiguration(name = 'python_executor'): Record<string, unknown> {
+  return { ...withoutSecrets(registry.getService(name).configuration) };
+}
+
+function withoutSecrets(configuration: Configuration): Configuration {
+  const { framework, models, langgraph: _langgraph, ...rest } = configuration;
+  const { container, modes, generators: _generators, ...execution } = framework.execution;
+  const { jupyter_token: _token, ...reachable } = container;
+  const { api_key: _key, ...model } = models.python_code_generator;
+  return {
+    ...rest,
+    framework: {
+      ...framework,
+      execution: {
+        ...execution,
+        generators: {},
+        container: reachable,
+        modes: {
+          read_only: { ...modes.read_only, environment: {} },
+          write_access: { ...modes.write_access, environment: {} },
+        },
+      },
+    },
+    models: { ...models, python_code_generator: model },
+    langgraph: {},
+  };
 }

@@ -30,6 +30,11 @@ const Request = z.strictObject({
 export type PythonExecutionRequest = Readonly<z.infer<typeof Request>>;
 export type PythonExecutionRequestInput = z.input<typeof Request> | Readonly<Record<string, unknown>>;
 
+/** Makes a request of its fields, as examples of the reference write it: `PythonExecutionRequest({ user_query: … })`. */
+export function PythonExecutionRequest(fields: PythonExecutionRequestInput): PythonExecutionRequest {
+  return parseRequest(fields);
+}
+
 /** Takes both spellings of the keys; what is wrong or unknown is named. */
 export function parseRequest(input: PythonExecutionRequestInput): PythonExecutionRequest {
   const { session_context: context, ...rest } = input as Readonly<Record<string, unknown>>;

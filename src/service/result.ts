@@ -4,7 +4,10 @@ import type { Execution, Json } from '../execution/execution.ts';
 export interface PythonServiceResult {
   readonly executionResult: PythonExecutionSuccess;
   readonly generatedCode: string;
+  /** How many codes it took. */
   readonly generationAttempt: number;
+  /** Tries again, by what they were for. */
+  readonly retries: { readonly generation: number; readonly execution: number };
   readonly analysisWarnings: readonly string[];
 }
 

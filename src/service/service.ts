@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { Command, GraphInterrupt, isCommand } from '@langchain/langgraph';
 import type { Json } from '../execution/execution.ts';
 import type { Approval } from '../storage/approval/approval.ts';
-import { undecidable } from '../storage/approval/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
+import { isAnswerable, nothingWaits, stillWaiting, takenOver, waitsForAnother } from './approval/waiting.ts';
 import { conduct, stateOf, type Conduct } from './conduct.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { ServiceConfigurationError, WorkflowError, type PythonExecutorError } from './failures.ts';
+import { ServiceConfigurationError, WorkflowError } from './failures.ts';
 import type { GeneratorRegistry } from './generation/registry.ts';
 import type { ServiceGraph } from './graph/graph.ts';
 import { reviveFailure } from './graph/saved-failure.ts';
@@ -18,7 +18,7 @@ import type { Progress } from './nodes/parts.ts';
 import type { CodeAnalyzer } from './policy/code-analyzer.ts';
 import type { Records } from './records/records.ts';
 import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
-import type { PythonServiceResult } from './result.ts';
+import { spelled, type SpelledResult } from './spelled-result.ts';
 import { threadOf, type ServiceConfig, type Thread } from './thread.ts';
 
 export interface ServiceParts {
@@ -33,12 +33,13 @@ export interface ServiceParts {
 
 /** How far a request got. */
 export type Progressed =
-  | { readonly status: 'completed'; readonly result: PythonServiceResult }
+  | { readonly status: 'completed'; readonly result: SpelledResult }
   | { readonly status: 'awaiting-approval'; readonly approval: Approval };
 
 export interface Standing {
   readonly request: PythonExecutionRequest;
-  readonly decisions: ServiceState['decisions'];
+  /** The node of another graph that waits for it. */
+  readonly caller: ServiceState['caller'];
   /** What it waits for. */
   readonly approval: Approval | null;
   /** How it ended, if it has; throws its failure. */
@@ -69,11 +70,15 @@ export class PythonExecutorService implements AsyncDisposable {
     return this.#parts.storage.approvals;
   }
 
+  get audit(): Storage['audit'] {
+    return this.#parts.storage.audit;
+  }
+
   /**
    * Gives the result of a request, or of one that waited and is resumed with `new Command({ resume })`. When somebody must
    * approve first it throws a GraphInterrupt, which a graph around it passes on; `run` says the same without throwing.
    */
-  async invoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<PythonServiceResult> {
+  async invoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<SpelledResult> {
     const settled = await this.run(input, config);
     if (settled.status === 'completed') return settled.result;
     const { id, payload } = settled.approval;
@@ -81,7 +86,7 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /** `invoke`, by the name that examples of the reference use. */
-  ainvoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<PythonServiceResult> {
+  ainvoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<SpelledResult> {
     return this.invoke(input, config);
   }
 
@@ -104,10 +109,10 @@ export class PythonExecutorService implements AsyncDisposable {
   /** Where the request of a thread stands; null when it has none. */
   async standing(config: ServiceConfig): Promise<Standing | null> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadOf(config).id, config));
-    const { request, outcome, approvalId, decisions } = values;
-    if (request === undefined || decisions === undefined) return null;
+    const { request, outcome, approvalId, caller = null } = values;
+    if (request === undefined) return null;
     const approval = isWaiting && approvalId ? await this.approvals.get(approvalId) : null;
-    return { request, decisions, approval, ...(outcome && { settled: () => settle(outcome) }) };
+    return { request, caller, approval, ...(outcome && { settled: () => settle(outcome) }) };
   }
 
   /** Decides about an approval, wherever it was asked for, and goes on with its request if there is something to do. */
@@ -141,12 +146,18 @@ export class PythonExecutorService implements AsyncDisposable {
     const request = parseRequest(input);
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
     const waiting = (await this.standing(config))?.approval;
-    if (waiting) throw stillWaiting(waiting);
+    if (waiting && isAnswerable(waiting)) throw stillWaiting(waiting);
     const record = await this.#parts.records(method).begin(request);
-    const inputs = await record.keepInputs(config.files ?? {});
-    const facts = { threadId: thread.id, requestId: randomUUID(), method, folder: record.folderPath, inputs };
-    const state = beginning(request, facts);
-    yield* this.#drive(state, thread.id, config);
+    const state = beginning(request, {
+      threadId: thread.id,
+      requestId: randomUUID(),
+      method,
+      folder: record.folderPath,
+      inputs: await record.keepInputs(config.files ?? {}),
+      attemptsBefore: record.latestAttemptNumber,
+      caller: config.caller ?? null,
+    });
+    yield* this.#drive(state, state, config);
   }
 
   async *#resume(
@@ -174,14 +185,15 @@ export class PythonExecutorService implements AsyncDisposable {
     const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
     // Whoever decides about an old question has not seen the code of the one that its thread asks now.
     if (id !== undefined && (asked?.id !== id || values.outcome)) throw waitsForAnother(await this.approvals.get(id));
-    if (!isWaiting || asked === null) throw nothingWaits(values);
+    if (!isWaiting || asked === null) throw nothingWaits(values, asked);
+    const whose = { threadId, requestId: asked.requestId };
+    if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), whose, config);
     await this.#findRecord(values);
-    const { decision, by: named } = readAnswer(answer, asked.codeSha256);
+    const { decision, by: named } = readAnswer(answer, asked);
     const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
-    const { nested, direct } = values.decisions ?? { nested: 0, direct: 0 };
-    const decisions = config.isNested === true ? { nested: nested + 1, direct } : { nested, direct: direct + 1 };
-    for await (const event of this.#drive(new Command({ resume: true, update: { decisions } }), threadId, config)) {
+    const update = config.caller === undefined ? {} : { update: { caller: config.caller } };
+    for await (const event of this.#drive(new Command({ resume: true, ...update }), whose, config)) {
       if (event.type === 'settled') await claim.finish(event.status);
       yield event;
     }
@@ -189,15 +201,17 @@ export class PythonExecutorService implements AsyncDisposable {
 
   async *#drive(
     input: ServiceState | Command,
-    threadId: string,
+    { threadId, requestId }: Pick<ServiceState, 'threadId' | 'requestId'>,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const run = this.#conduct(threadId, config);
     yield* conduct(input, run);
     const { values, isWaiting } = await stateOf(run);
+    if (values.requestId !== requestId) throw takenOver();
     if (isWaiting && values.approvalId) {
       yield { type: 'settled', status: 'awaiting-approval', approval: await this.approvals.get(values.approvalId) };
     } else if (values.outcome) yield { type: 'settled', ...settle(values.outcome) };
+    else throw takenOver(); // its own steps have come to their end, so what is there is somebody else's
   }
 
   /** Before anything is decided: a service that is set up otherwise could not go on, and the decision would be lost. */
@@ -232,33 +246,9 @@ async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> 
 
 function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
   if (outcome.status === 'failed') throw reviveFailure(outcome.failure);
-  return { status: 'completed', result: outcome.result };
+  return { status: 'completed', result: spelled(outcome.result) };
 }
 
 function withId(payload: Approval['payload'], id: string): Json {
   return { ...(payload as Readonly<Record<string, Json>>), approval_id: id };
-}
-
-function stillWaiting({ id }: Approval): PythonExecutorError {
-  return new ServiceConfigurationError(
-    `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
-  );
-}
-
-/** Of an approval whose request waits for another one, or for none. */
-function waitsForAnother(approval: Approval): Error {
-  if (approval.status !== 'pending') return undecidable(approval);
-  return new ServiceConfigurationError(
-    `Approval ${approval.id} is out of date: its request has gone on without it, so nothing was decided. List the pending approvals and decide about the present one.`,
-  );
-}
-
-function nothingWaits({ request, outcome }: Partial<ServiceState>): PythonExecutorError {
-  const what =
-    request === undefined
-      ? 'This thread has no request. Check thread_id, checkpoint_ns and user_id: they must be those of the request'
-      : outcome
-        ? 'The request of this thread has ended, so there is nothing to resume'
-        : 'The request of this thread does not wait for an approval';
-  return new ServiceConfigurationError(`${what}.`);
 }

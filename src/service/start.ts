@@ -60,7 +60,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
     analyzer,
     generator: () => {
       const { code_generator: name, generators: settings } = configuration.framework.execution;
-      return generators.makeGenerator(name, settings[name]);
+      return generators.generator(name, settings[name]);
     },
     sandbox: (method) => executors.sandbox(method),
     executor: (method, mode) => executors.executor(method, mode),
@@ -95,8 +95,8 @@ function configuredModel(
   { models }: Configuration,
   environment: NodeJS.ProcessEnv | undefined,
 ): Promise<BaseChatModel> {
-  const { model_id: model, base_url: baseUrl, api_key: apiKey, temperature } = models.python_code_generator;
-  const given = { model, baseUrl, apiKey, temperature };
+  const { model_id: model, base_url: baseUrl, api_key: apiKey, temperature, max_tokens } = models.python_code_generator;
+  const given = { model, baseUrl, apiKey, temperature, maxTokens: max_tokens };
   return defaultModel(
     Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     environment,

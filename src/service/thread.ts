@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceConfigurationError } from './failures.ts';
+import type { Caller } from './graph/state.ts';
 
 /** What the service needs of a LangGraph configuration. Further keys are the caller's business. */
 const Configurable = z.looseObject({
@@ -16,8 +17,8 @@ export interface ServiceConfig {
    * when the request begins. Not a part of the request: who may send one may not name what it reads.
    */
   readonly files?: Readonly<Record<string, string>> | undefined;
-  /** The answer comes through the interrupt of a graph around this one, which will go through it again. */
-  readonly isNested?: boolean;
+  /** The node of another graph on whose behalf this is done, and the answers that it has used up. */
+  readonly caller?: Caller | undefined;
 }
 
 export interface Thread {

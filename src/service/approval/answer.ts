@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Decision } from '../../storage/approval/approval.ts';
+import type { Approval, Decision } from '../../storage/approval/approval.ts';
 import { ServiceConfigurationError } from '../failures.ts';
 
 const YES = ['yes', 'y', 'yep', 'yeah', 'ok', 'okay', 'approve', 'approved'];
@@ -27,13 +27,14 @@ export interface Answered {
 }
 
 /** Reads a decision. What is unclear approves nothing. */
-export function readAnswer(resume: unknown, codeSha256: string): Answered {
+export function readAnswer(resume: unknown, asked: Pick<Approval, 'id' | 'codeSha256'>): Answered {
   if (typeof resume === 'string' || typeof resume === 'boolean') return { decision: readWord(resume), by: undefined };
   const parsed = Answer.safeParse(resume);
   if (!parsed.success) throw unclear(JSON.stringify(resume)?.slice(0, 200));
   const answer = parsed.data;
+  if ((answer['approval_id'] ?? asked.id) !== asked.id) throw ofAnother(asked.id);
   const by = typeof answer['by'] === 'string' ? answer['by'] : undefined;
-  return { decision: decisionOf(answer, codeSha256), by };
+  return { decision: decisionOf(answer, asked.codeSha256), by };
 }
 
 function decisionOf(answer: z.infer<typeof Answer>, codeSha256: string): Decision {
@@ -60,6 +61,12 @@ function assertSameCode({ code }: { readonly code?: unknown }, codeSha256: strin
   if (code === undefined || (typeof code === 'string' && hashOf(code) === codeSha256)) return;
   throw new ServiceConfigurationError(
     'The answer approves other code than the one that was shown. To change the code, answer { type: "edit", code }.',
+  );
+}
+
+function ofAnother(id: string): ServiceConfigurationError {
+  return new ServiceConfigurationError(
+    `The answer names another approval than ${id}, which is asked for, so nothing was decided. Look at what is asked now and answer that.`,
   );
 }
 

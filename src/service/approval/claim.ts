@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { VivariumError } from '../../errors.ts';
 import type { Approval, Decision } from '../../storage/approval/approval.ts';
+import { isAllowed } from '../../storage/approval/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { WorkflowError } from '../failures.ts';
 
@@ -9,16 +11,29 @@ type Approvals = Storage['approvals'];
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
-/** Decides, or finds that the same was decided before by somebody who did not come to act on it. */
+/**
+ * Decides, or finds that the same was decided before by somebody who did not come to act on it. Who may run approved code
+ * is settled by a claim; another decision counts as left behind when its maker has had time to act on it.
+ */
 export async function decideOnce(approvals: Approvals, id: string, decision: Decision, by: string): Promise<Approval> {
   try {
     return await approvals.decide(id, decision, { by });
   } catch (error) {
     if (!(error instanceof VivariumError) || error.code !== 'APPROVAL_DECIDED') throw error;
     const decided = await approvals.get(id);
-    if (decided.decision?.type !== decision.type || decided.run !== null) throw error;
+    if (decided.run !== null || !isSame(decided.decision, decision) || !isLeft(decided)) throw error;
     return decided;
   }
+}
+
+function isSame(made: Approval['decision'], decision: Decision): boolean {
+  if (made === null) return false;
+  const { by: _by, at: _at, codeSha256: _hash, ...plain } = made;
+  return isDeepStrictEqual(plain, decision);
+}
+
+function isLeft({ status, decision }: Approval): boolean {
+  return isAllowed(status) || (decision !== null && Date.now() - decision.at.getTime() > LEASE_MS);
 }
 
 /** The right to go on after a decision. */
@@ -28,7 +43,7 @@ export interface RunClaim extends AsyncDisposable {
 
 /** Code that was allowed runs once, ever: of all who come with the decision one gets the claim. Other decisions run nothing. */
 export async function claimRun(approvals: Approvals, approval: Approval): Promise<RunClaim> {
-  if (approval.status !== 'approved' && approval.status !== 'edited') {
+  if (!isAllowed(approval.status)) {
     return { finish: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
   const owner = `run-${randomUUID()}`;
@@ -48,7 +63,8 @@ export async function claimRun(approvals: Approvals, approval: Approval): Promis
   };
 }
 
-function taken(id: string, status: 'running' | 'finished' | 'unknown'): Error {
+/** Why nobody else may run it. */
+export function taken(id: string, status: 'running' | 'finished' | 'unknown'): Error {
   switch (status) {
     case 'running':
       return new VivariumError('APPROVAL_DECIDED', `The code of approval ${id} is running already. Wait for its end.`);

@@ -23,19 +23,47 @@ export interface Effects {
 }
 
 const MAX_TEXT = 4000;
-/** Effects inside of the session; all others need what a preview does not give. */
-const HARMLESS = new Set(['process']);
+/** What stays inside of the session, unless the run itself would be given more than the preview: then nobody sees what it is for. */
+const INSIDE = new Set(['process', 'native code']);
 
-export function effectsOf(execution: Execution, told: unknown, text: string): Effects {
+export interface Seen {
+  /** What the session says that the program tried. */
+  readonly told: unknown;
+  /** What it printed and showed. */
+  readonly text: string;
+  /** Variables of its environment: the code may need what reviewers and their screens need not show. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+export interface Walls {
+  /** The run would reach what the preview did not: the network, or files that it may write. */
+  readonly areWider: boolean;
+  /** The code writes to a control system: out there, whatever the preview could see of it. */
+  readonly hasWrites: boolean;
+}
+
+export function effectsOf(execution: Execution, { told, text, secrets, areWider, hasWrites }: Walls & Seen): Effects {
   const parsed = Attempts.safeParse(told);
   const { attempts, omitted } = parsed.success ? parsed.data : { attempts: [], omitted: 1 };
   return {
     status: execution.outcome.status,
-    text: text.slice(0, MAX_TEXT),
-    attempts,
+    text: hide(text, secrets).slice(0, MAX_TEXT),
+    attempts: attempts.map((attempt) => ({ ...attempt, what: hide(attempt.what, secrets) })),
     files: execution.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })),
     variables: execution.state.variables.added,
     isComplete:
-      execution.outcome.status === 'succeeded' && omitted === 0 && attempts.every(({ kind }) => HARMLESS.has(kind)),
+      execution.outcome.status === 'succeeded' &&
+      omitted === 0 &&
+      !(areWider && hasWrites) &&
+      attempts.every(({ kind }) => !areWider && INSIDE.has(kind)),
   };
+}
+
+/** Short values are words like any other: to hide them would only garble the text. */
+const SHORTEST_SECRET = 6;
+
+function hide(text: string, secrets: Readonly<Record<string, string>>): string {
+  return Object.entries(secrets)
+    .filter(([, value]) => value.length >= SHORTEST_SECRET)
+    .reduce((hidden, [name, value]) => hidden.replaceAll(value, `[${name}]`), text);
 }

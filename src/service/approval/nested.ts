@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Command, interrupt } from '@langchain/langgraph';
+import { Command, getConfig, interrupt } from '@langchain/langgraph';
+import type { Caller } from '../graph/state.ts';
 import { parseRequest, type PythonExecutionRequestInput } from '../request.ts';
-import type { PythonServiceResult } from '../result.ts';
-import type { Progressed, PythonExecutorService } from '../service.ts';
+import type { SpelledResult } from '../spelled-result.ts';
+import type { Progressed, PythonExecutorService, Standing } from '../service.ts';
 import type { ServiceConfig } from '../thread.ts';
 
 export interface NestedCall {
@@ -11,38 +12,71 @@ export interface NestedCall {
   readonly config: ServiceConfig;
   readonly logger?: { info(message: string): void } | undefined;
   readonly capabilityName?: string | undefined;
+  /** `capabilityName`, as examples of the reference write it. */
+  readonly capability_name?: string | undefined;
 }
 
 /**
  * Calls the service from a node of another graph. When somebody must approve, that graph is interrupted with the question;
  * resumed with the answer, its node runs again, finds the request where it waits, and goes on with it. A request that was
- * decided elsewhere meanwhile gives its result.
+ * decided elsewhere meanwhile, or that ended before the node did, gives its result and does not run again.
  */
-export async function handleServiceWithInterrupts(call: NestedCall): Promise<PythonServiceResult> {
-  const { service, request, config, logger, capabilityName = 'capability' } = call;
-  let settled = await findOrBegin(service, request, config);
+export async function handleServiceWithInterrupts(call: NestedCall): Promise<SpelledResult> {
+  const { service, request, config, logger, capabilityName = call.capability_name ?? 'capability' } = call;
+  const standing = await service.standing(config);
+  const isSame = standing !== null && isDeepStrictEqual(standing.request, parseRequest(request));
+  let caller = callerOf(isSame ? standing : null);
+  // LangGraph gives the answers of this node again, in their order: those that were used up come first.
+  for (let used = 0; used < (caller?.answers ?? 0); used += 1) interrupt(ANSWERED);
+  let settled = isSame ? await goOn(service, standing, { ...config, caller }) : null;
+  if (settled === null) {
+    caller = withoutAnswers(caller);
+    settled = await service.run(request, { ...config, caller });
+  }
   while (settled.status !== 'completed') {
     const { id, payload } = settled.approval;
     logger?.info(`${capabilityName} waits for approval ${id}`);
     const answer: unknown = interrupt({ ...(payload as object), approval_id: id });
     logger?.info(`${capabilityName} goes on: approval ${id} was answered`);
-    settled = await service.run(new Command({ resume: answer }), { ...config, isNested: true });
+    caller = withoutAnswers(caller && { ...caller, answers: caller.answers + 1 });
+    settled = await service.run(new Command({ resume: answer }), { ...config, caller });
   }
   return settled.result;
 }
 
-async function findOrBegin(
+const ANSWERED = 'This was answered already.';
+
+/**
+ * Uses up all answers that are left. What is asked from here on nobody has seen yet, so whatever LangGraph still has was
+ * given to something else: an answer whose code was lost with its process comes again, and may even come twice.
+ */
+function withoutAnswers(caller: Caller | undefined): Caller | undefined {
+  if (caller === undefined) return undefined;
+  for (let { answers } = caller; ; answers += 1) {
+    try {
+      interrupt(ANSWERED);
+    } catch {
+      return { ...caller, answers }; // none is left; where none can be given, the question itself will say so
+    }
+  }
+}
+
+/** How far the same request got before; null when it has to begin anew. */
+async function goOn(
   service: PythonExecutorService,
-  request: PythonExecutionRequestInput,
+  { approval, settled, caller }: Standing,
   config: ServiceConfig,
-): Promise<Progressed> {
-  const standing = await service.standing(config);
-  if (standing === null || !isDeepStrictEqual(standing.request, parseRequest(request)))
-    return service.run(request, config);
-  const { approval, decisions, settled } = standing;
-  if (settled !== undefined && decisions.direct > 0) return settled();
-  if (approval === null) return service.run(request, config);
-  // LangGraph gives the answers of this node again, in their order: those that were used up come first.
-  for (let used = 0; used < decisions.nested; used += 1) interrupt(null);
+): Promise<Progressed | null> {
+  if (settled !== undefined) return caller !== null && caller.id === config.caller?.id ? settled() : null;
+  if (approval === null) return null;
+  if (approval.status === 'expired') return service.run(new Command({ resume: false }), config);
   return { status: 'awaiting-approval', approval };
+}
+
+/** This call of a node, the same when LangGraph runs it again; undefined outside of any graph. */
+function callerOf(standing: Standing | null): Caller | undefined {
+  const { thread_id: threadId, checkpoint_ns: task } = getConfig()?.configurable ?? {};
+  if (typeof task !== 'string' || task === '') return undefined;
+  const id = `${String(threadId)}/${task}`;
+  return { id, answers: standing?.caller?.id === id ? standing.caller.answers : 0 };
 }

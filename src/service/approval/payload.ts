@@ -42,11 +42,21 @@ export function approvalPayload(review: Review): ApprovalPayload {
       input_files: review.inputs.map(({ name, sizeBytes, sha256 }) => ({ name, size_bytes: sizeBytes, sha256 })),
       notebook_path: review.notebookPath,
       notebook_link: review.notebookLink,
-      execution_request: requestOnTheWire(request),
+      execution_request: withoutLargeContext(requestOnTheWire(request)),
       expected_results: request.expectedResults,
       execution_folder_path: review.folder,
     },
   };
+}
+
+/** As much as a person could look at. */
+const MAX_CONTEXT_CHARS = 50_000;
+
+/** Data of other steps may be of any size, and lies in the folder anyhow. */
+function withoutLargeContext(request: Readonly<Record<string, Json>>): Readonly<Record<string, Json>> {
+  const { length } = JSON.stringify(request['capability_context_data'] ?? null);
+  if (length <= MAX_CONTEXT_CHARS) return request;
+  return { ...request, capability_context_data: `${length} characters; see context.json in the execution folder` };
 }
 
 function userMessage({ request, code, codeSha256, verdict, effects, notebookLink }: Review): string {
@@ -59,7 +69,7 @@ function userMessage({ request, code, codeSha256, verdict, effects, notebookLink
     ...(verdict.warnings.length > 0 ? ['', '**Concerns:**', ...verdict.warnings.map((warning) => `- ${warning}`)] : []),
     '',
     `**Code** (sha256 ${codeSha256.slice(0, 12)}…):`,
-    fenced(code),
+    fenced(code, 'python'),
     ...(effects === null ? [] : ['', '**What it did when it was tried behind walls:**', ...describeEffects(effects)]),
     '',
     `**Notebook:** ${notebookLink}`,
@@ -69,10 +79,10 @@ function userMessage({ request, code, codeSha256, verdict, effects, notebookLink
 }
 
 /** A fence longer than any in the code: what is to be judged cannot end its own frame. */
-function fenced(code: string): string {
+function fenced(code: string, language = ''): string {
   const longest = Math.max(2, ...Array.from(code.matchAll(/`+/g), ([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
-  return `${fence}python\n${code.trimEnd()}\n${fence}`;
+  return `${fence}${language}\n${code.trimEnd()}\n${fence}`;
 }
 
 function describeEffects({ status, text, attempts, files, isComplete }: Effects): string[] {

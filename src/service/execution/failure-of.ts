@@ -45,7 +45,10 @@ function describeError(error: Execution['error']): string {
   return error.value === '' ? error.name : `${error.name}: ${error.value}`;
 }
 
-/** What is wrong with the machinery. The code decides; nobody reads the words of the program for that. */
+/**
+ * What is wrong with the machinery. The code decides; nobody reads the words of the program for that. Null for what is no
+ * trouble of it: when records cannot be kept, running the code again would only be running it twice.
+ */
 export function machineryFailure(
   error: unknown,
   container: { readonly host: string; readonly port: number },
@@ -68,6 +71,10 @@ export function machineryFailure(
     case 'LLM_NOT_CONFIGURED':
     case 'LLM_UNSUITABLE':
       return new ServiceConfigurationError(error.message, details);
+    case 'STORAGE_FAILED':
+    case 'RECORD_INVALID':
+    case 'ARTIFACT_NOT_FOUND':
+      return null;
     default:
       return new EngineUnavailableError(error.message, details);
   }

@@ -1,7 +1,9 @@
+import { VivariumError } from '../../errors.ts';
 import type { Interpreter } from '../../session/interpreter.ts';
 import type { Session } from '../../session/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { readPython } from '../../engine/python-files.ts';
+import { WorkflowError } from '../failures.ts';
 import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
 
@@ -70,9 +72,10 @@ export class SessionExecutor implements CodeExecutor {
         ...(job.isPreview ? [await listener()] : []),
       ].join('\n'),
       limits: { timeoutMs: job.timeoutMs, ...(this.#options.isWalled && { memoryMb: this.#options.memoryMb }) },
-      mounts: job.isPreview
-        ? []
-        : this.#options.mounts.map((mount) => ({ ...mount, writable: mount.writable && !isReadOnly })),
+      mounts: this.#options.mounts.map((mount) => ({
+        ...mount,
+        writable: mount.writable && !isReadOnly && !job.isPreview,
+      })),
       network: this.#options.isWalled && job.settings.network && !job.isPreview,
       readOnly: isReadOnly && this.#options.isWalled,
       environment: job.settings.environment,
@@ -85,13 +88,35 @@ export class SessionExecutor implements CodeExecutor {
   }
 }
 
-async function stream(session: Session, { code, signal, onEvent }: Job): Promise<Transcript> {
+async function stream(session: Session, job: Job): Promise<Transcript> {
+  const { code, signal, onEvent } = job;
   const transcript = new Transcript(1 << 20);
-  for await (const event of session.stream(code, { resultVariable: 'results', ...(signal && { signal }) })) {
-    transcript.add(event);
-    onEvent?.(event);
+  try {
+    for await (const event of session.stream(code, { resultVariable: 'results', ...(signal && { signal }) })) {
+      transcript.add(event);
+      onEvent?.(event);
+    }
+    const { outcome } = transcript.execution();
+    if (outcome.status === 'cancelled' && signal?.aborted !== true) throw endedByOthers();
+  } catch (error) {
+    throw job.mode === 'write_access' && !job.isPreview ? lost(error) : error;
   }
   return transcript;
+}
+
+function endedByOthers(): VivariumError {
+  return new VivariumError(
+    'ENGINE_FAILED',
+    'Its session was ended before the code was. Look at who closed the engine.',
+  );
+}
+
+/** Code that may have written is not run again on the chance that it did not. */
+function lost(cause: unknown): WorkflowError {
+  return new WorkflowError(
+    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} Whether the code ran to its end is not known, so it is not run again. Look at what it changed, and ask for the code anew if need be.`,
+    { stage: 'execution', cause },
+  );
 }
 
 /** What the session says of itself after the code; whatever is wrong with the answer is for its reader to see. */

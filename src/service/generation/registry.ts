@@ -16,6 +16,7 @@ export interface RegistryParts {
 /** The generators of one service, by name. `llm` (also called `basic`) and `mock` are there from the start. */
 export class GeneratorRegistry {
   readonly #factories = new Map<string, GeneratorFactory>();
+  readonly #kept = new Map<string, Promise<CodeGenerator>>();
 
   constructor({ resolveModel }: RegistryParts) {
     const llm: GeneratorFactory = async (settings) => new LlmGenerator(await resolveModel(settings));
@@ -32,6 +33,15 @@ export class GeneratorRegistry {
   registerGenerator(name: string, factory: GeneratorFactory): void {
     if (name.trim() === '') throw new ServiceConfigurationError('A generator needs a name. Register it by one.');
     this.#factories.set(name, factory);
+    this.#kept.delete(name);
+  }
+
+  /** One generator for all requests: it may keep a connection, or count what it was asked. */
+  generator(name: string, settings?: GeneratorSettings): Promise<CodeGenerator> {
+    const kept = this.#kept.get(name) ?? this.makeGenerator(name, settings);
+    this.#kept.set(name, kept);
+    kept.catch(() => this.#kept.delete(name)); // whoever asks next tries again
+    return kept;
   }
 
   async makeGenerator(name: string, settings: GeneratorSettings = {}): Promise<CodeGenerator> {

@@ -35,7 +35,7 @@ export function buildGraph(nodes: Nodes, checkpointer: BaseCheckpointSaver) {
     .addNode(NAMES.execute, nodes.execute)
     .addEdge(START, NAMES.generate)
     .addConditionalEdges(NAMES.generate, onward, [NAMES.analyze, NAMES.generate, END])
-    .addConditionalEdges(NAMES.analyze, onward, [NAMES.approve, NAMES.execute, NAMES.generate, END])
+    .addConditionalEdges(NAMES.analyze, onward, [NAMES.analyze, NAMES.approve, NAMES.execute, NAMES.generate, END])
     .addConditionalEdges(NAMES.approve, onward, [NAMES.analyze, NAMES.execute, NAMES.generate, END])
     .addConditionalEdges(NAMES.execute, onward, [NAMES.execute, NAMES.generate, END])
     .compile({ checkpointer, name: 'python_executor' });

@@ -29,9 +29,18 @@ export function afterFailure(state: ServiceState, { during, error, failure }: Fa
   }
   const retries = { ...state.retries, [during]: state.retries[during] + 1 };
   return error.shouldRetryExecution()
-    ? { failures, retries, next: during === 'generation' ? 'generate' : 'execute' }
+    ? { failures, retries, next: AGAIN[failure.stage] }
     : { failures, retries, isApproved: false, approvalId: null, next: 'generate' };
 }
+
+/** What is done again when the machinery failed. Code that was not judged is judged, never run. */
+const AGAIN = {
+  generation: 'generate',
+  analysis: 'analyze',
+  approval: 'analyze',
+  execution: 'execute',
+  results: 'execute',
+} as const satisfies Record<ExecutionFailure['stage'], ServiceState['next']>;
 
 /** Code that the caller gave is never replaced by other code. */
 function canRegenerate({ request }: ServiceState): boolean {
@@ -54,6 +63,7 @@ function exhausted(
     maxAttempts,
     errorChain: failures.map(({ errorType, errorMessage }) => `${errorType}: ${errorMessage}`),
     folderPath: folder,
+    technicalDetails: { retries },
     cause: error,
   });
 }

@@ -27,6 +27,13 @@ export interface Verdict {
   readonly approvedKinds: readonly FindingKind[];
 }
 
+/** One call of a node. LangGraph runs it again from its beginning for each answer, with all earlier answers in their order. */
+export interface Caller {
+  readonly id: string;
+  /** Answers that this call has used up for the request. */
+  readonly answers: number;
+}
+
 export type Outcome =
   | { readonly status: 'succeeded'; readonly result: PythonServiceResult }
   | { readonly status: 'failed'; readonly failure: SavedFailure };
@@ -41,7 +48,9 @@ export const ServiceState = Annotation.Root({
   folder: Annotation<string>(),
   /** Files that came with the request; copies lie in the folder. */
   inputs: Annotation<readonly InputFile[]>(),
-  /** Codes that were tried, the present one included. */
+  /** Attempts in the folder that belong to an earlier request. */
+  attemptsBefore: Annotation<number>(),
+  /** The number of the present code among all that were tried in this folder. */
   attempt: Annotation<number>(),
   code: Annotation<string>(),
   retries: Annotation<Retries>(),
@@ -50,8 +59,8 @@ export const ServiceState = Annotation.Root({
   /** The code was approved, or edited by who may approve: it is asked about no more. */
   isApproved: Annotation<boolean>(),
   approvalId: Annotation<string | null>(),
-  /** Decisions so far, by the way they came: through the interrupt of a graph around this one, or to the service itself. */
-  decisions: Annotation<{ readonly nested: number; readonly direct: number }>(),
+  /** The node of another graph that waits for this request; null when nobody does. */
+  caller: Annotation<Caller | null>(),
   next: Annotation<Step>(),
   outcome: Annotation<Outcome | null>(),
 });
@@ -61,19 +70,18 @@ export type Update = Partial<ServiceState>;
 /** What a request begins with. */
 export function beginning(
   request: PythonExecutionRequest,
-  facts: Pick<ServiceState, 'threadId' | 'requestId' | 'method' | 'folder' | 'inputs'>,
+  facts: Pick<ServiceState, 'threadId' | 'requestId' | 'method' | 'folder' | 'inputs' | 'attemptsBefore' | 'caller'>,
 ): ServiceState {
   return {
     request,
     ...facts,
-    attempt: 0,
+    attempt: facts.attemptsBefore,
     code: '',
     retries: { generation: 0, execution: 0 },
     failures: [],
     verdict: null,
     isApproved: false,
     approvalId: null,
-    decisions: { nested: 0, direct: 0 },
     next: 'generate',
     outcome: null,
   };

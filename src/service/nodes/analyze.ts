@@ -25,6 +25,7 @@ export async function analyze(parts: Parts, state: ServiceState, config: LangGra
       during: 'execution',
       stage: 'analysis',
       error: asFailure(error, parts, state),
+      signal: config.signal,
     });
   }
 }

@@ -25,7 +25,7 @@ async function follow(parts: Parts, state: ServiceState, approval: Approval): Pr
     case 'approve':
       return { isApproved: true, next: 'execute' };
     case 'edit':
-      return { code: decision.code, attempt: state.attempt + 1, isApproved: true, next: 'analyze' };
+      return { code: decision.code, attempt: state.attempt + 1, verdict: null, isApproved: true, next: 'analyze' };
     case 'reject':
       return end(parts, state, rejected(state, decision));
     case 'respond':

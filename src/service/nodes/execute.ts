@@ -13,6 +13,10 @@ import { tell, type Parts } from './parts.ts';
 import type { Preview } from './preview.ts';
 
 type Ran = Pick<JobResult, 'execution' | 'outputs' | 'resultTypes'>;
+/** What the guard of python/readonly_guard.py raises; the session's own word. */
+const REFUSED = 'WriteRefused';
+const MAX_SOURCE = 8000;
+
 type Judged = ServiceState & { readonly verdict: Verdict };
 
 /** Runs the code, holds what it gave against what was expected, and keeps the record. */
@@ -23,7 +27,10 @@ export async function execute(parts: Parts, state: ServiceState, config: LangGra
   const judged: Judged = { ...state, verdict };
   try {
     const record = await parts.record(state);
-    const ran = (await commitPreview(judged, record)) ?? (await run(parts, judged, config));
+    const committed = await commitPreview(judged, record);
+    const ran = committed ?? (await parts.executor(state.method, verdict.mode).run(jobOf(parts, judged, config)));
+    await audit(parts, judged, committed === null ? 'executed' : 'committed', ran);
+    if (ran.execution.outcome.status === 'cancelled') config.signal?.throwIfAborted();
     return await conclude(parts, judged, record, ran);
   } catch (error) {
     config.signal?.throwIfAborted();
@@ -31,20 +38,25 @@ export async function execute(parts: Parts, state: ServiceState, config: LangGra
       during: 'execution',
       stage: 'execution',
       error: asFailure(error, parts, state),
+      signal: config.signal,
     });
   }
 }
 
-async function run(parts: Parts, state: Judged, config: LangGraphRunnableConfig): Promise<Ran> {
-  const ran = await parts.executor(state.method, state.verdict.mode).run(jobOf(parts, state, config));
-  await parts.storage.audit.append({
+/** Who ran what; and what the guard refused, which an operator will want to see. */
+async function audit(parts: Parts, state: Judged, action: 'executed' | 'committed', ran: Ran): Promise<void> {
+  const { outcome, error } = ran.execution;
+  const { mode } = state.verdict;
+  const entry = {
     actor: state.request.sessionContext?.userId ?? 'python_executor',
-    action: 'executed',
     threadId: state.threadId,
     codeSha256: hashOf(state.code),
-    details: { mode: state.verdict.mode, outcome: ran.execution.outcome.status },
-  });
-  return ran;
+  };
+  await parts.storage.audit.append({ ...entry, action, details: { mode, outcome: outcome.status } });
+  if (error?.name !== REFUSED) return;
+  const source = { source: state.code.slice(0, MAX_SOURCE), source_truncated: state.code.length > MAX_SOURCE };
+  const details = { layer: 'runtime', mode, trigger: error.value.slice(0, 1000), ...source };
+  await parts.storage.audit.append({ ...entry, action: 'refused', details });
 }
 
 /** What was approved is what the reviewer saw: a preview from which nothing was held back becomes the run. */
@@ -79,6 +91,12 @@ async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ra
     { ...details, results },
   );
   const analysisWarnings = [...verdict.warnings, ...notes];
-  const result = { executionResult, generatedCode: state.code, generationAttempt: attempt, analysisWarnings };
+  const result = {
+    executionResult,
+    generatedCode: state.code,
+    generationAttempt: attempt - state.attemptsBefore,
+    retries: state.retries,
+    analysisWarnings,
+  };
   return { next: 'end', outcome: { status: 'succeeded', result } };
 }

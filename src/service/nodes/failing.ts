@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
@@ -9,11 +10,15 @@ import type { ServiceState, Update } from '../graph/state.ts';
 import type { Attempt } from '../result.ts';
 import type { Parts } from './parts.ts';
 
+const FIRST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 5000;
+
 /** What went wrong in a node. */
 export interface Failed {
   readonly during: 'generation' | 'execution';
   readonly stage: ExecutionFailure['stage'];
   readonly error: PythonExecutorError;
+  readonly signal?: AbortSignal | undefined;
   readonly issues?: readonly string[];
   /** The run, when there was one. */
   readonly execution?: Execution | undefined;
@@ -27,7 +32,17 @@ export async function afterFailing(parts: Parts, state: ServiceState, failed: Fa
   const failure = failureFacts(state, failed);
   const update = afterFailure(state, { ...failed, failure }, { generation, execution });
   if (update.next === 'end') await recordEnd(parts, state, failed, failure);
+  else if (failed.error.shouldRetryExecution()) await pause(update.retries ?? state.retries, failed.signal);
   return update;
+}
+
+/** Machinery that failed a moment ago needs a moment. */
+async function pause(
+  { generation, execution }: ServiceState['retries'],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const delayMs = Math.min(FIRST_PAUSE_MS * 2 ** (generation + execution - 1), MAX_PAUSE_MS);
+  await sleep(delayMs, undefined, signal && { signal });
 }
 
 /** Trouble of ours or the machine's as one of the service's failures; anything else is a fault and stays what it is. */

@@ -24,7 +24,12 @@ export async function generate(parts: Parts, state: ServiceState, config: LangGr
     return {
       ...fresh,
       code: '',
-      ...(await afterFailing(parts, now, { during: 'generation', stage: 'generation', error: failure })),
+      ...(await afterFailing(parts, now, {
+        during: 'generation',
+        stage: 'generation',
+        error: failure,
+        signal: config.signal,
+      })),
     };
   }
 }

@@ -1,6 +1,6 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
 import { forModel } from '../../text/for-model.ts';
-import { effectsOf, type Effects } from '../approval/effects.ts';
+import { effectsOf, type Effects, type Walls } from '../approval/effects.ts';
 import { hashOf } from '../approval/answer.ts';
 import type { JobResult } from '../execution/job.ts';
 import type { ServiceState, Verdict } from '../graph/state.ts';
@@ -11,8 +11,8 @@ import { tell, type Parts } from './parts.ts';
 export type Preview = Pick<JobResult, 'execution' | 'outputs' | 'resultTypes'> & { readonly codeSha256: string };
 
 /**
- * Runs the code behind walls before anybody approves it: no network, no mounts, a workspace that is thrown away. Null where
- * previews are off. What it gave is kept in the record: if nothing was held back, approving commits exactly that.
+ * Runs the code behind walls before anybody approves it: no network, mounts that can only be read, a workspace that is
+ * thrown away. Null where previews are off. What it gave is kept in the record: if nothing was held back, approving commits exactly that.
  */
 export async function preview(
   parts: Parts,
@@ -24,8 +24,14 @@ export async function preview(
   tell(config, { type: 'status', stage: 'approval', text: 'Trying the code behind walls...' });
   const { execution, outputs, resultTypes, attempts } = await parts
     .executor(state.method, state.verdict.mode)
-    .run({ ...jobOf(parts, state, config), isPreview: true });
-  const effects = effectsOf(execution, attempts, forModel(execution, { maxChars: 3000 }));
+    .run({ ...jobOf(parts, { ...state, isApproved: true }, config), isPreview: true }); // as it will be once approved
+  config.signal?.throwIfAborted(); // what was cut short is nothing to ask about
+  const effects = effectsOf(execution, {
+    told: attempts,
+    text: forModel(execution, { maxChars: 3000 }),
+    secrets: parts.configuration.framework.execution.modes[state.verdict.mode].environment,
+    ...wallsOf(parts, state.verdict),
+  });
   if (effects.isComplete) {
     const record = await parts.record(state);
     const kept: Preview = {
@@ -37,4 +43,10 @@ export async function preview(
     await record.keepPreview(state.attempt, JSON.stringify(kept));
   }
   return effects;
+}
+
+function wallsOf({ configuration }: Parts, { mode, approvedKinds }: Verdict): Walls {
+  const { modes, local } = configuration.framework.execution;
+  const canWrite = mode === 'write_access' && local.mounts.some(({ writable }) => writable);
+  return { areWider: modes[mode].network || canWrite, hasWrites: approvedKinds.includes('domain-write') };
 }

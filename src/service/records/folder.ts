@@ -41,7 +41,9 @@ export class RecordFolder {
   /** A folder that `create` made, in this process or another. Anything else is refused, wherever its links lead. */
   static async open(root: string, folder: string): Promise<RecordFolder> {
     return explained(folder, async () => {
-      const realRoot = await realpath(root);
+      const realRoot = await realpath(root).catch((error: unknown) => {
+        throw errnoOf(error) === 'ENOENT' ? notARecord(folder, root) : error; // nothing was recorded yet
+      });
       const relative = path.relative(realRoot, await realpath(path.resolve(realRoot, folder)));
       if (!isRecordPath(relative)) throw notARecord(folder, root);
       HeldDirectory.open(path.join(realRoot, relative))[Symbol.dispose]();

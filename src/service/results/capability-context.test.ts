@@ -15,6 +15,7 @@ const result: PythonServiceResult = {
   },
   generatedCode: 'x = 1',
   generationAttempt: 1,
+  retries: { generation: 0, execution: 0 },
   analysisWarnings: [],
 };
 

@@ -1,0 +1,50 @@
+/** Why an answer finds nothing to answer, and why a request must wait. */
+import type { Approval } from '../../storage/approval/approval.ts';
+import { undecidable } from '../../storage/approval/errors.ts';
+import { ServiceConfigurationError, WorkflowError } from '../failures.ts';
+import type { ServiceState } from '../graph/state.ts';
+import { taken } from './claim.ts';
+
+/** Whether an answer can still lead somewhere: it was not given, or given by somebody who did not come to act on it. */
+export function isAnswerable({ status, run }: Approval): boolean {
+  return status !== 'expired' && run === null;
+}
+
+export function stillWaiting({ id }: Approval): Error {
+  return new ServiceConfigurationError(
+    `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
+  );
+}
+
+/** Of a request whose thread was used for another one while it was worked on. */
+export function takenOver(): Error {
+  return new WorkflowError(
+    'The result is not known: another request began on this thread meanwhile. Use one thread_id for each request that runs at the same time.',
+    { stage: 'unknown' },
+  );
+}
+
+/** Of an approval whose request waits for another one, or for none. */
+export function waitsForAnother(approval: Approval): Error {
+  if (approval.status !== 'pending') return undecidable(approval);
+  return new ServiceConfigurationError(
+    `Approval ${approval.id} is out of date: its request has gone on without it, so nothing was decided. List the pending approvals and decide about the present one.`,
+  );
+}
+
+export function nothingWaits({ request, outcome }: Partial<ServiceState>, asked: Approval | null): Error {
+  if (request === undefined) {
+    return new ServiceConfigurationError(
+      'This thread has no request. Check thread_id, checkpoint_ns and user_id: they must be those of the request.',
+    );
+  }
+  if (outcome) {
+    return new ServiceConfigurationError(
+      'The request of this thread has ended, so there is nothing to resume. Send a new request instead of a Command.',
+    );
+  }
+  if (asked?.run) return taken(asked.id, asked.run.status);
+  return new ServiceConfigurationError(
+    'The request of this thread does not wait for an approval: it is being worked on, or its process was lost. Wait for it, or send the request again.',
+  );
+}

@@ -1,0 +1,85 @@
+/** A service on real sessions and a real database, with a generator that gives code as it is told. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { loadConfiguration } from '../../../src/service/config/load.ts';
+import type { CodeGenerator, ExecutionFailure } from '../../../src/service/generation/generator.ts';
+import { startPythonExecutor, type PythonExecutorOptions } from '../../../src/service/start.ts';
+import type { PythonExecutorService, Progressed } from '../../../src/service/service.ts';
+import type { Approval } from '../../../src/storage/approval/approval.ts';
+import { configured, type Sections } from './laboratory-settings.ts';
+
+export { EPICS, REQUEST, thread, WRITES, type Sections } from './laboratory-settings.ts';
+
+export interface Setting {
+  /** Put over a configuration that asks about writes. */
+  readonly config?: Sections;
+  /** Given one after the other; the last one stays. */
+  readonly code?: string | readonly string[] | CodeGenerator['generateCode'];
+  readonly options?: Partial<PythonExecutorOptions>;
+}
+
+export interface Service {
+  readonly service: PythonExecutorService;
+  /** What the generator was told had failed, call by call. */
+  readonly generations: (readonly ExecutionFailure[])[];
+  readonly baseDir: string;
+}
+
+/** One interpreter and one directory for the tests of a file. */
+export class Laboratory {
+  interpreter!: Interpreter;
+  directory = '';
+  #count = 0;
+
+  constructor() {
+    beforeAll(async () => {
+      this.interpreter = await createInterpreter();
+      this.directory = mkdtempSync(path.join(tmpdir(), 'service-'));
+    });
+    afterAll(async () => {
+      await this.interpreter.close();
+      rmSync(this.directory, { recursive: true, force: true });
+    });
+  }
+
+  /** A directory for one test. */
+  fresh(): string {
+    this.#count += 1;
+    return mkdtempSync(path.join(this.directory, `${this.#count}-`));
+  }
+
+  async start({ config = {}, code = 'results = {"answer": 42}', options = {} }: Setting = {}): Promise<
+    Service & AsyncDisposable
+  > {
+    const baseDir = options.baseDir ?? this.fresh();
+    const generations: (readonly ExecutionFailure[])[] = [];
+    const generateCode: CodeGenerator['generateCode'] = async (request, failures, more) => {
+      generations.push(failures);
+      if (typeof code === 'function') return code(request, failures, more);
+      const codes = typeof code === 'string' ? [code] : code;
+      return codes[Math.min(generations.length, codes.length) - 1] ?? '';
+    };
+    const service = await startPythonExecutor({
+      config: await loadConfiguration({ text: JSON.stringify(configured(config)), environment: {} }),
+      dataDir: path.join(baseDir, 'data'),
+      baseDir,
+      interpreter: this.interpreter,
+      generators: { scripted: () => ({ generateCode }) },
+      ...options,
+    });
+    return { service, generations, baseDir, [Symbol.asyncDispose]: () => service.close() };
+  }
+}
+
+/** The question that a request has come to. */
+export function question(progressed: Progressed): Approval {
+  if (progressed.status === 'awaiting-approval') return progressed.approval;
+  throw new Error('nobody was asked');
+}
+
+export function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+}

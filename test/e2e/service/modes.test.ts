@@ -1,0 +1,130 @@
+/** What code may do in its execution mode, and who is asked about it. */
+import { once } from 'node:events';
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { Command } from '@langchain/langgraph';
+import { expect, test } from 'vitest';
+import type { PythonServiceResult } from '../../../src/service.ts';
+import { EPICS, Laboratory, REQUEST, thread, WRITES, type Sections } from './laboratory.ts';
+
+const laboratory = new Laboratory();
+
+const APPROVE = new Command({ resume: { approved: true } });
+const ONCE = { ...REQUEST, expected_results: {}, retries: 0 };
+/** Makes code one that writes, so that it runs in the mode write_access. */
+const WRITING = `${EPICS}_w('magnet', 1)\n`;
+const NO_PREVIEW = { capabilities: { python_execution: { preview: false } } };
+
+/** Runs code, approves it if somebody is asked, and gives its results. */
+async function results(
+  code: string,
+  config: Sections = {},
+): Promise<PythonServiceResult['executionResult']['results']> {
+  await using lab = await laboratory.start({ code, config });
+  const first = await lab.service.run(ONCE, thread('t'));
+  const { result } = first.status === 'completed' ? first : { result: await lab.service.invoke(APPROVE, thread('t')) };
+  return result.executionResult.results;
+}
+
+test('O-26 O-131 a write that analysis cannot see is refused when it runs, and the audit log says so', async () => {
+  const lab = laboratory.fresh();
+  chmodSync(lab, 0o755);
+  writeFileSync(path.join(lab, 'epics.py'), 'def caput(name, value):\n    print("wrote", name)\n');
+  writeFileSync(path.join(lab, 'magnets.py'), 'from epics import caput as _w\n\ndef ramp():\n    _w("magnet", 1)\n');
+  const code = 'import sys\nsys.path.append("/lab")\nimport magnets\nmagnets.ramp()\nresults = {}';
+  const config = { ...WRITES, framework: { execution: { local: { mounts: [{ source: lab, target: '/lab' }] } } } };
+  await using started = await laboratory.start({ code, config });
+  await expect(started.service.invoke(ONCE, thread('t'))).rejects.toThrow(
+    /^WriteRefused: epics\.caput\(\) is refused: this code runs in the mode read_only\. Read only; or write openly/,
+  );
+  expect(await started.service.audit.list()).toMatchObject([
+    { action: 'executed', details: { mode: 'read_only', outcome: 'raised' } },
+    { action: 'refused', details: { layer: 'runtime', mode: 'read_only', source: code, source_truncated: false } },
+  ]);
+});
+
+test('U-62 an alias is no way around the analysis', async () => {
+  await using lab = await laboratory.start({ code: 'from epics import caput as _w\n_w("magnet", 1)\nresults = {}' });
+  await expect(lab.service.invoke(ONCE, thread('t'))).rejects.toMatchObject({ name: 'PolicyRefusedError' });
+  const entries = await lab.service.audit.list({ action: 'refused' });
+  expect(entries).toHaveLength(1);
+});
+
+const ATTEMPTS = `def attempt(path):
+    try:
+        open(path, 'w').write('x')
+        return True
+    except OSError:
+        return False
+results = {'workspace': attempt('new.txt'), 'mount': attempt('/data/new.txt'), 'temporary': attempt('/tmp/x')}`;
+
+test('O-26 O-27 files can be written in the mode write_access, and in read_only they cannot', async () => {
+  const source = laboratory.fresh();
+  chmodSync(source, 0o777);
+  const framework = { execution: { local: { mounts: [{ source, target: '/data', writable: true }] } } };
+  expect(await results(ATTEMPTS, { framework })).toEqual({ workspace: false, mount: false, temporary: true });
+  expect(readdirSync(source)).toEqual([]);
+  const config = { ...WRITES, framework, approval: NO_PREVIEW };
+  expect(await results(WRITING + ATTEMPTS, config)).toEqual({ workspace: true, mount: true, temporary: true });
+  expect(readdirSync(source)).toEqual(['new.txt']);
+});
+
+test('each mode has environment variables of its own', async () => {
+  const modes = {
+    read_only: { environment: { GATEWAY: 'reading' } },
+    write_access: { environment: { GATEWAY: 'writing' } },
+  };
+  const config = { ...WRITES, framework: { execution: { modes } } };
+  const code = 'import os\nresults = {"gateway": os.environ.get("GATEWAY"), "home": os.environ.get("VIVARIUM_HOME")}';
+  expect(await results(code, config)).toEqual({ gateway: 'reading', home: null });
+  expect(await results(WRITING + code, config)).toEqual({ gateway: 'writing', home: null });
+});
+
+test('a mode reaches the network if it is given one, and not else', async () => {
+  await using server = createServer((_, response) => void response.end('hello')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const code = `import urllib.request
+try: text = urllib.request.urlopen('http://127.0.0.1:${port}', timeout=5).read().decode()
+except OSError: text = 'unreachable'
+results = {'text': text}`;
+  const config = { ...WRITES, framework: { execution: { modes: { write_access: { network: true } } } } };
+  expect(await results(code, config)).toEqual({ text: 'unreachable' });
+  expect(await results(WRITING + code, config)).toEqual({ text: 'hello' });
+});
+
+const PLAIN = 'results = {}';
+const write = `${EPICS}_w('magnet', 1)\nresults = {}`;
+
+test.for([
+  // global_mode, enabled, mode, code, whether somebody is asked
+  ['selective', true, 'epics_writes', PLAIN, false],
+  ['selective', true, 'epics_writes', write, true],
+  ['selective', true, 'all_code', PLAIN, true],
+  ['selective', true, 'disabled', PLAIN, false],
+  ['selective', false, 'all_code', PLAIN, false],
+  ['disabled', true, 'all_code', write, false],
+  ['all_capabilities', false, 'disabled', PLAIN, true],
+] as const)(
+  'O-30 O-31 O-32 %s, enabled %s, mode %s: %j is asked about: %s',
+  async ([global_mode, enabled, mode, code, isAsked]) => {
+    const config = {
+      ...WRITES,
+      approval: { global_mode, capabilities: { python_execution: { enabled, mode, preview: false } } },
+    };
+    await using lab = await laboratory.start({ config, code });
+    expect((await lab.service.run(ONCE, thread('t'))).status).toBe(isAsked ? 'awaiting-approval' : 'completed');
+  },
+);
+
+test('O-27 OB-01 a mode that requires approval is asked about, whatever the capability says', async () => {
+  const approval = { capabilities: { python_execution: { mode: 'disabled', preview: false } } };
+  const asks = async (requires_approval: boolean): Promise<string> => {
+    const framework = { execution: { modes: { write_access: { requires_approval } } } };
+    await using lab = await laboratory.start({ config: { ...WRITES, approval, framework }, code: write });
+    return (await lab.service.run(ONCE, thread('t'))).status;
+  };
+  expect([await asks(true), await asks(false)]).toEqual(['awaiting-approval', 'completed']);
+});
