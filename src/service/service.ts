@@ -185,7 +185,7 @@ export class PythonExecutorService implements AsyncDisposable {
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
     const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
-    if (id !== undefined && asked?.id !== id) throw waitsForAnother(await this.approvals.get(id));
+    if (id !== undefined && (asked?.id !== id || values.outcome)) throw waitsForAnother(await this.approvals.get(id));
     if (!isWaiting || asked === null) throw nothingWaits(values, asked);
     const whose = { threadId, requestId: asked.requestId };
     if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), whose, config);
