@@ -1,4 +1,5 @@
 /** Sessions on a real Jupyter server that the tests start themselves. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -134,7 +135,9 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     await using own = await startJupyterEngine({ ...quiet.access, url: proxy.url });
     await using distant = await openOn(own);
     await distant.run('value = 42');
+    const noticed = closingOfSocket();
     proxy.cut();
+    await noticed; // a run that is sent before that is lost on its way, and said to be
     await expect.poll(() => connectionsOf(quiet), { timeout: 15_000 }).toBe(0);
     const { results, state } = await distant.run('value');
     expect(results[0]?.data['text/plain']).toBe('42');
@@ -215,7 +218,8 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     await expect(openOn(own)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
-  test('files of a kernel that cannot tidy up any more are removed all the same', async () => {
+  // Two kernels are started and one is waited for: on a busy machine that takes a while.
+  test('files of a kernel that cannot tidy up any more are removed all the same', { timeout: 180_000 }, async () => {
     await using quiet = await TestJupyterServer.start(python);
     await using own = await startJupyterEngine(quiet.access);
     const stuck = await openOn(own);
@@ -326,4 +330,16 @@ async function startProxy(server: TestJupyterServer): Promise<{ url: string; cut
   onTestFinished(() => void listener.close());
   const { port } = listener.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, cut: () => sockets.forEach((socket) => socket.destroy()) };
+}
+
+/** Resolves when a WebSocket of this process has closed, and its owner was told. */
+function closingOfSocket(): Promise<void> {
+  return new Promise((resolve) => {
+    const channel = 'undici:websocket:close';
+    const hear = (): void => {
+      unsubscribe(channel, hear);
+      setImmediate(resolve);
+    };
+    subscribe(channel, hear);
+  });
 }

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defaultDataDir } from '../../src/config.ts';
+import { defaultDataDir } from '../../src/data-dir.ts';
 import { findEnvironment } from '../../src/environment/find.ts';
 import { installBeside, type Installation } from '../../tools/side-environment.ts';
 
@@ -102,6 +102,7 @@ function flags(home: string, hasRateLimits: boolean): string[] {
     '--ServerApp.ip=127.0.0.1',
     '--ServerApp.port=0',
     '--ServerApp.open_browser=False',
+    '--KernelManager.shutdown_wait_time=1', // how long a kernel that does not end is waited for; five seconds by default
     `--ServerApp.root_dir=${path.join(home, 'root')}`,
     ...(process.getuid?.() === 0 ? ['--ServerApp.allow_root=True'] : []),
     ...(hasRateLimits ? [] : UNLIMITED),

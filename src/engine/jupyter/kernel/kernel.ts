@@ -11,6 +11,7 @@ const START_TIMEOUT_MS = 60_000;
 const ANSWER_TIMEOUT_MS = 10_000;
 const REMOVE_TIMEOUT_MS = 30_000;
 const REMOVE_AGAIN_MS = 250;
+const PING_MS = 500;
 
 const Model = z.object({ id: z.string().regex(/^[\w-]{1,100}$/) });
 const Facts = z.object({ directory: z.string(), python: z.string().max(100) });
@@ -89,11 +90,21 @@ export class Kernel {
     if (this.#isGivenUp || !this.#channel.isBroken) return false;
     try {
       this.#channel = await Channel.open(this.#server, this.#id);
-      return (await this.ask(Facts, 'facts')) !== null;
+      return await this.#isHeard();
     } catch (error) {
       if (error instanceof VivariumError) return false;
       throw error;
     }
+  }
+
+  /** Waits until the kernel is heard both ways: what it says at first on a new connection can pass unheard. */
+  async #isHeard(): Promise<boolean> {
+    const deadline = performance.now() + ANSWER_TIMEOUT_MS;
+    while (this.isAlive && performance.now() < deadline) {
+      const ending = await within(PING_MS, this.send(ask('facts')).ending);
+      if (ending !== null && 'reply' in ending && ending.isWhole) return 'answer' in answerIn(Facts, ending);
+    }
+    return false;
   }
 
   /** Ends what runs as lost, and the kernel with it; `close` waits for that. */
