@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
-import { Config, defaultDataDir, Limits, parseConfig, parseModelConfig } from './config.ts';
+import { Config, Limits, parseConfig, parseModelConfig } from './config.ts';
+import { defaultDataDir } from './data-dir.ts';
 
 const PAGE = readFileSync(new URL('../docs/options.md', import.meta.url), 'utf8');
 

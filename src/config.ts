@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { defaultDataDir } from './data-dir.ts';
 import { VivariumError } from './errors.ts';
 
 const MEBIBYTE = 1 << 20;
@@ -82,14 +83,6 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   throw new VivariumError('CONFIG_INVALID', `${z.prettifyError(parsed.error)}\nSee the list of options in README.md.`, {
     cause: parsed.error,
   });
-}
-
-/** `$VIVARIUM_HOME`, else the place where the desktop standard puts data. */
-export function defaultDataDir(environment: NodeJS.ProcessEnv): string {
-  const { VIVARIUM_HOME, XDG_DATA_HOME, HOME } = environment;
-  return path.resolve(
-    VIVARIUM_HOME ?? path.join(XDG_DATA_HOME ?? path.join(HOME ?? '/tmp', '.local', 'share'), 'vivarium'),
-  );
 }
 
 /** Which model agents talk to, over the protocol of OpenAI. */

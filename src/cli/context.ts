@@ -1,4 +1,5 @@
 import type { Lifetime } from './lifetime.ts';
+import type { ZygoteProcess } from '../engine/local/zygote-process.ts';
 import type { Output } from './output.ts';
 
 /** What a command knows of the process it runs in. */
@@ -8,4 +9,6 @@ export interface Context {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly lifetime: Lifetime;
+  /** A Python that is starting while the command is still being read. */
+  readonly headStart?: ZygoteProcess | undefined;
 }

@@ -17,14 +17,20 @@ export interface Opened extends AsyncDisposable {
 
 /** `twins` guard the state of a session that runs more than once. */
 export async function openSession(flags: SessionFlags, context: Context, twins: boolean): Promise<Opened> {
-  const { environment, lifetime } = context;
+  const { environment, lifetime, headStart } = context;
   const { signal } = lifetime;
   const config = parseConfig(configOf(flags, environment), environment);
   const mounts = (flags.mount ?? []).map(parseMount);
   const python = await choosePython(config, signal);
   await using stack = new AsyncDisposableStack();
   const engine = stack.use(
-    await startLocalEngine({ config, python: python.python, cacheDir: python.cacheDir, signal }),
+    await startLocalEngine({
+      config,
+      python: python.python,
+      cacheDir: python.cacheDir,
+      ...(headStart && { headStart }),
+      signal,
+    }),
   );
   const session = stack.use(
     await engine.open({

@@ -1,5 +1,4 @@
 /** The Python that sessions run on, and the record of it in the data directory. */
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -85,7 +84,7 @@ export function isContents(value: unknown): value is Contents {
 /** Readers see the old file or the new one, never half of one. */
 export async function writeJson(file: string, content: unknown): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
-  const draft = `${file}.${randomUUID()}`;
+  const draft = `${file}.${crypto.randomUUID()}`; // the module of that name is slow to load, and seldom needed here
   try {
     await writeFile(draft, `${JSON.stringify(content, undefined, 2)}\n`);
     await rename(draft, file);

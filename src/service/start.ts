@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { defaultDataDir } from '../config.ts';
+import { defaultDataDir } from '../data-dir.ts';
 import type { Interpreter } from '../session/interpreter.ts';
 import { defaultModel } from '../model/openai.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';

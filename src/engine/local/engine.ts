@@ -12,12 +12,15 @@ import { Link } from './link.ts';
 import { Pool } from './pool.ts';
 import { Reception } from './reception.ts';
 import { LocalSession, type SessionHost } from './session.ts';
+import { spawnZygote, type ZygoteProcess } from './zygote-process.ts';
 import { Zygote, type Ready } from './zygote.ts';
 
 export interface LocalEngineOptions {
   readonly config: Config;
   readonly python: string;
   readonly cacheDir: string;
+  /** A process for the first zygote that was started already; it is used if it fits, and else ended. */
+  readonly headStart?: ZygoteProcess;
   readonly signal?: AbortSignal;
 }
 
@@ -61,6 +64,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
   readonly #owned: AsyncDisposableStack;
   readonly #sessions = new Set<LocalSession>();
   #template: Promise<Template> | null = null;
+  #headStart: ZygoteProcess | undefined;
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
@@ -72,6 +76,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     this.#options = options;
     this.#premises = premises;
     this.#owned = owned;
+    this.#headStart = options.headStart;
     const { limits, poolSize } = options.config;
     const usual: LinkOptions = { limits, mounts: [], network: false, readOnly: false, twins: true };
     this.#pool = new Pool(poolSize, usual, (link) => this.openLink(link));
@@ -144,6 +149,16 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     return this.#template;
   }
 
+  #takeHeadStart(): ZygoteProcess | undefined {
+    const headStart = this.#headStart;
+    this.#headStart = undefined;
+    if (headStart === undefined) return undefined;
+    const { python, cacheDir } = this.#options;
+    if (headStart.python === python && headStart.cacheDir === cacheDir) return headStart;
+    headStart.child.kill('SIGKILL');
+    return undefined;
+  }
+
   async #startZygote(signal?: AbortSignal): Promise<Template> {
     const { config, python, cacheDir } = this.#options;
     const { instance, sessionsDir, reception } = this.#premises;
@@ -151,7 +166,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     const name = `${instance}.${this.#zygotes}`; // no zygote takes the places of one before it
     const { isolation, cgroups, preload, poolSize, twinDelayMs, tmpMb } = config;
     const template = await Zygote.start(
-      python,
+      this.#takeHeadStart() ?? spawnZygote(python, cacheDir),
       {
         level: isolation,
         instance: name,

@@ -1,9 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
-import { ZYGOTE_FILE } from '../python-files.ts';
 import { encodeFrame, FrameReader, readFrames } from './frames.ts';
+import type { ZygoteProcess } from './zygote-process.ts';
 
 const CONTROL_FD = 3;
 const KEPT_STDERR_BYTES = 8192;
@@ -79,13 +79,8 @@ export class Zygote implements AsyncDisposable {
   #stderr = '';
   #hasEnded = false;
 
-  private constructor(python: string, cache: string) {
-    this.#child = spawn(python, ['-I', '-X', `pycache_prefix=${cache}/pycache`, ZYGOTE_FILE], {
-      env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
-      cwd: '/',
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      detached: true, // a Ctrl-C at the terminal is the host's to handle
-    });
+  private constructor({ child }: ZygoteProcess) {
+    this.#child = child;
     this.#control = this.#child.stdio[CONTROL_FD] as Socket;
     this.#control.on('error', () => this.#control.destroy());
     this.#child.stderr?.on('data', (chunk: Buffer) => {
@@ -99,17 +94,17 @@ export class Zygote implements AsyncDisposable {
     this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
   }
 
-  /** Spawns a zygote and waits until it is warm; what the machine refuses is an error that says why. */
+  /** Tells a zygote its configuration and waits until it is warm; what the machine refuses is an error that says why. */
   static async start(
-    python: string,
+    process: ZygoteProcess,
     config: ZygoteConfig,
     signal?: AbortSignal,
   ): Promise<{ zygote: Zygote; ready: Ready }> {
-    signal?.throwIfAborted();
-    const zygote = new Zygote(python, config.cache);
+    const zygote = new Zygote(process);
     const abort = (): void => void zygote.close();
     signal?.addEventListener('abort', abort, { once: true });
     try {
+      signal?.throwIfAborted();
       zygote.#control.write(encodeFrame(config));
       return { zygote, ready: await zygote.#first.promise };
     } catch (error) {

@@ -2,7 +2,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { defaultDataDir, parseConfig, type Config, type ConfigInput, type Limits } from '../../../src/config.ts';
+import { parseConfig, type Config, type ConfigInput, type Limits } from '../../../src/config.ts';
+import { defaultDataDir } from '../../../src/data-dir.ts';
 import type { Echo, Engine, EngineSession, HostSession, OpenOptions } from '../../../src/engine/engine.ts';
 import { removeTree } from '../../../src/engine/local/clean-up.ts';
 import { startLocalEngine } from '../../../src/engine/local/engine.ts';

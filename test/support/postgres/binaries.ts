@@ -5,7 +5,7 @@ import { accessSync, constants, globSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { defaultDataDir } from '../../../src/config.ts';
+import { defaultDataDir } from '../../../src/data-dir.ts';
 
 const run = promisify(execFile);
 

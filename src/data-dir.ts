@@ -1,0 +1,9 @@
+import path from 'node:path';
+
+/** `$VIVARIUM_HOME`, else the place where the desktop standard puts data. */
+export function defaultDataDir(environment: NodeJS.ProcessEnv): string {
+  const { VIVARIUM_HOME, XDG_DATA_HOME, HOME } = environment;
+  return path.resolve(
+    VIVARIUM_HOME ?? path.join(XDG_DATA_HOME ?? path.join(HOME ?? '/tmp', '.local', 'share'), 'vivarium'),
+  );
+}
