@@ -28,7 +28,7 @@ export const Limits = z.strictObject({
   spillMb: z
     .int()
     .nonnegative()
-    .default(64)
+    .default(16)
     .describe('Size of the file that has all of an output longer than `outputBytes`; 0 for no such file'),
   rollbackMb: z.int().nonnegative().default(64).describe('Largest workspace whose files `rollback` restores too'),
 });

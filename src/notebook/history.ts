@@ -96,7 +96,7 @@ export class History {
   }
 
   #end(executionCount: number, outputs: readonly TranscriptItem[], end: End): void {
-    const index = this.#entries.findIndex((entry) => entry.executionCount === executionCount);
+    const index = this.#entries.findLastIndex((entry) => entry.executionCount === executionCount);
     const entry = this.#entries[index];
     if (entry === undefined || entry.ending !== undefined) return;
     const ended = { ...entry, outputs: outputs.map(withoutChart), ending: toEnding(end) };
