@@ -156,6 +156,8 @@ class Figures:
 
 def saved_in(workspace: str, saved: list[Item]) -> list[Item]:
     """Return the figures that were saved into the workspace, by their path in there."""
+    if not saved:
+        return []
     home = os.path.realpath(workspace) + os.sep
     found = [{**one, "path": os.path.realpath(one["path"])} for one in saved[:MAX_PICTURES]]
     return [{**one, "path": printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]

@@ -39,20 +39,23 @@ interface RunProductsParts extends Omit<ProductsParts, 'settings'> {
 export class RunProducts implements AsyncDisposable {
   readonly #parts: RunProductsParts;
   readonly #figures = new RunFigures();
-  readonly #outputs: RunSpills;
+  /** Most runs print nothing. */
+  #outputs: RunSpills | undefined;
+  #spills: Summary['spills'];
 
   constructor(parts: RunProductsParts) {
     this.#parts = parts;
-    this.#outputs = parts.spills.begin();
   }
 
   async hear(event: Event): Promise<void> {
     this.#figures.hear(event);
+    if (event.type !== 'output') return;
+    this.#outputs ??= this.#parts.spills.begin();
     await this.#outputs.hear(event);
   }
 
-  /** Tells what was produced, and gives the summary with what belongs there. */
-  async *collect(summary: Summary): AsyncGenerator<Event, Summary, undefined> {
+  /** Tells what was produced. */
+  async *collect(summary: Summary): AsyncGenerator<Event, void, undefined> {
     const { files, store, spills, ...ids } = this.#parts;
     const written: ProducedFile[] = [];
     if (summary.mayHaveWritten) {
@@ -64,11 +67,15 @@ export class RunProducts implements AsyncDisposable {
     for await (const figure of this.#figures.produced(summary.savedFigures ?? [], written, { store, ...ids })) {
       yield { type: 'figure', figure };
     }
-    const found = await this.#outputs.keep(spills, ids);
-    return found === undefined ? summary : { ...summary, spills: found };
+    this.#spills = await this.#outputs?.keep(spills, ids);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#outputs[Symbol.asyncDispose]();
+  /** What is known of it only after `collect`. */
+  toSummary(): Pick<Summary, 'spills'> {
+    return this.#spills === undefined ? {} : { spills: this.#spills };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#outputs?.[Symbol.asyncDispose]();
   }
 }

@@ -4,7 +4,6 @@ import type { EngineSession, Rollback, RunRequest, TableFormat } from '../../eng
 import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Execution, Variable } from '../../execution/execution.ts';
-import { foldExecution } from '../../execution/fold.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { History, type Start } from '../../notebook/history.ts';
 import type { Ending } from '../endings.ts';
@@ -74,12 +73,22 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  execute(run: Run, kind?: Start['kind']): Promise<Execution> {
-    return foldExecution(this.stream(run, kind), this.#settings.limits.outputBytes);
+  async execute(run: Run, kind?: Start['kind']): Promise<Execution> {
+    const transcript = this.#transcript();
+    for await (const _ of this.#stream(run, transcript, kind)); // the transcript hears everything
+    return transcript.execution();
+  }
+
+  stream(run: Run): AsyncGenerator<Event, void, undefined> {
+    return this.#stream(run, this.#transcript());
   }
 
   /** The turn is over before `done` is told: whoever hears it may go on with the session at once. */
-  async *stream(run: Run, kind: Start['kind'] = 'run'): AsyncGenerator<Event, void, undefined> {
+  async *#stream(
+    run: Run,
+    transcript: Transcript,
+    kind: Start['kind'] = 'run',
+  ): AsyncGenerator<Event, void, undefined> {
     const request = this.#request(run);
     let summary: Summary | undefined;
     try {
@@ -88,7 +97,6 @@ export class Runs {
       this.#executions += 1;
       await this.#files.beginRun();
       await using products = this.#products.begin({ number: this.#executions, executionId: request.id });
-      const transcript = new Transcript(this.#settings.limits.outputBytes);
       const record = this.#history.begin({ code: request.code, echo: request.echo, kind });
       for await (const event of this.#inner.stream(request)) {
         if (event.type === 'done') {
@@ -100,12 +108,25 @@ export class Runs {
           yield event;
         }
       }
-      if (summary !== undefined && !this.isClosed) summary = yield* products.collect(summary);
+      if (summary !== undefined && !this.isClosed) {
+        for await (const event of products.collect(summary)) {
+          transcript.add(event);
+          yield event;
+        }
+        summary = { ...summary, ...products.toSummary() };
+      }
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
       summary = this.#neverRan(request.id);
     }
-    if (summary !== undefined) yield { type: 'done', summary };
+    if (summary === undefined) return;
+    const done = { type: 'done', summary } as const;
+    transcript.add(done);
+    yield done;
+  }
+
+  #transcript(): Transcript {
+    return new Transcript(this.#settings.limits.outputBytes);
   }
 
   async interrupt(): Promise<void> {
