@@ -15,7 +15,5 @@ export function startAhead(args: readonly string[], environment: NodeJS.ProcessE
   if (!HURRIED.has(command) || !isUsual) return undefined;
   const found = readJson(placesIn(defaultDataDir(environment)).record, isEnvironment);
   if (found === undefined) return undefined;
-  const headStart = spawnZygote(found.python, found.cacheDir);
-  headStart.child.once('error', () => {}); // the engine meets the same error and says what to do
-  return headStart;
+  return spawnZygote(found.python, found.cacheDir);
 }

@@ -141,6 +141,20 @@ test('without a Python the code is 3', async () => {
   assert.match(stderr, /^error: .+\nhint: .*--python/);
 });
 
+test.for([
+  ['ends at once', '#!/bin/sh\necho broken >&2\nexit 1\n', 'It said: broken'],
+  ['cannot even be started', '#!/no/such/interpreter\n', 'ENOENT'],
+] as const)('a Python of set-up that %s is told, not waited for', { timeout: 15_000 }, async ([, script, words]) => {
+  await using directory = await scratch();
+  const python = path.join(directory.path, 'python');
+  await writeFile(python, script, { mode: 0o755 });
+  const record = { python, version: '3.11.7', source: 'managed', libraries: {}, missing: [], cacheDir: directory.path };
+  await writeFile(path.join(directory.path, 'environment.json'), JSON.stringify(record));
+  const { code, stderr } = await vivarium(['run', '-c', '1'], { env: { VIVARIUM_HOME: directory.path } });
+  assert.equal(code, 3);
+  assert.ok(stderr.includes(words), stderr);
+});
+
 test('output comes while the program runs, and Ctrl-C ends it with 130', async () => {
   const child = start(['run', '-c', 'import time; print("first"); time.sleep(50)']);
   await untilSaid(child.stdout, 'first\n');

@@ -6,7 +6,6 @@ import { encodeFrame, FrameReader, readFrames } from './frames.ts';
 import type { ZygoteProcess } from './zygote-process.ts';
 
 const CONTROL_FD = 3;
-const KEPT_STDERR_BYTES = 8192;
 const END_GRACE_MS = 3000;
 
 /** What the zygote says when it is up: facts about the walls that were observed by building them. */
@@ -76,21 +75,17 @@ export class Zygote implements AsyncDisposable {
   readonly #requests = new Map<number, (problem: string | null) => void>();
   readonly #first = Promise.withResolvers<Ready>();
   #nextRequest = 1;
-  #stderr = '';
   #hasEnded = false;
 
-  private constructor({ child }: ZygoteProcess) {
+  private constructor({ child, ended }: ZygoteProcess) {
     this.#child = child;
     this.#control = this.#child.stdio[CONTROL_FD] as Socket;
     this.#control.on('error', () => this.#control.destroy());
-    this.#child.stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-KEPT_STDERR_BYTES);
-    });
     readFrames(this.#control, new FrameReader(), {
       frame: ({ header }) => this.#onEvent(ZygoteEvent.parse(header)),
       violation: (error) => this.#first.reject(error),
     });
-    this.exited = this.#watchExit();
+    this.exited = this.#watchExit(ended);
     this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
   }
 
@@ -158,32 +153,20 @@ export class Zygote implements AsyncDisposable {
     return this.close();
   }
 
-  async #watchExit(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#child.once('error', (error) => {
-        this.#stderr += error.message;
-        resolve();
-      });
-      this.#child.once('exit', () => resolve());
-    });
+  async #watchExit(ended: Promise<string>): Promise<void> {
+    const words = await ended;
     this.#hasEnded = true;
     this.#control.destroy();
-    this.#child.stderr?.destroy();
     this.#first.reject(
       new VivariumError(
         'ENGINE_FAILED',
-        `The zygote ended before it was ready. ${this.#lastWords()} Run \`vivarium doctor\`.`,
+        `The zygote ended before it was ready. ${words === '' ? 'It said nothing.' : `It said: ${words}`} Run \`vivarium doctor\`.`,
       ),
     );
     for (const answer of this.#requests.values()) answer('the zygote is gone');
     this.#requests.clear();
     for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause: 'zygote' });
     this.#listeners.clear();
-  }
-
-  #lastWords(): string {
-    const words = this.#stderr.trim();
-    return words === '' ? 'It said nothing.' : `It said: ${words}`;
   }
 
   #onEvent(event: ZygoteEvent): void {

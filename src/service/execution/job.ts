@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Event } from '../../execution/event.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { FindingKind } from '../analysis/finding.ts';
@@ -40,8 +39,6 @@ export interface JobResult {
   readonly resultTypes: Json | undefined;
   /** What it tried beyond its own process, when it was a preview; the session's own word. */
   readonly attempts: Json | undefined;
-  /** The content of a file or figure that was kept. */
-  openArtifact(id: string): Promise<Readable>;
 }
 
 /** Where code runs. */

@@ -55,7 +55,6 @@ export class SessionExecutor implements CodeExecutor {
       attempts: job.isPreview
         ? await ask(session, `${ATTEMPTS_VARIABLE} = ${EFFECTS_NAME}()`, ATTEMPTS_VARIABLE)
         : null,
-      openArtifact: (id) => interpreter.artifacts.open(id),
     };
   }
 
