@@ -132,6 +132,8 @@ def enter(config: dict, control: int) -> Stage:
         "host_groups": cgroups.directories,
     }
     if config["level"] != "namespaces":
+        if privileged:
+            _require_reachable(first_uid, (config["sessions"], *_python_paths()))
         kernel.become_subreaper()
         return Stage(
             **common, proc="outer", host="", sessions=config["sessions"],
@@ -192,6 +194,16 @@ def _session_uids(level: str) -> tuple[bool, int]:
         return False, os.getuid()
     # Zygotes that run side by side use ranges of their own.
     return True, FIRST_UID + os.getpid() % 1000 * UIDS_EACH
+
+
+def _require_reachable(uid: int, paths: tuple[str, ...]) -> None:
+    """Without mounts of its own a session has to walk to its files and its Python like anybody else."""
+    answer = probe.reach(uid, paths)
+    if not answer["ok"]:
+        raise PermissionError(
+            f"at the level 'landlock', as root, sessions run under user ids of their own, and those cannot enter {answer['detail']}. "
+            "Choose a data directory and a Python that every user can reach (VIVARIUM_HOME=/var/lib/vivarium, for example)"
+        )
 
 
 def _python_paths() -> tuple[str, ...]:

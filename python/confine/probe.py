@@ -25,6 +25,19 @@ def check(name: str) -> Answer:
     return _in_child(_checks()[name])
 
 
+def reach(uid: int, paths: tuple[str, ...]) -> Answer:
+    """Whether a user can enter these directories: one closed parent is enough to be kept out."""
+
+    def enter_all() -> str:
+        identity.become(uid, uid)
+        for path in paths:
+            if not os.access(path, os.X_OK):
+                raise Missing(path)
+        return ""
+
+    return _in_child(enter_all)
+
+
 def _checks() -> dict[str, Callable[[], str]]:
     return {
         "userNamespace": _user_namespace,

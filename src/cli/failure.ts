@@ -31,7 +31,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   PYTHON_NOT_FOUND: 'run `vivarium setup`, or name an interpreter with --python',
   PYTHON_UNSUPPORTED: 'run `vivarium setup`, or name another interpreter with --python',
   SETUP_FAILED: ASK_DOCTOR,
-  SANDBOX_UNAVAILABLE: `${ASK_DOCTOR}; --isolation landlock is weaker and may work`,
+  SANDBOX_UNAVAILABLE: `${ASK_DOCTOR}; weaker walls must be asked for with --isolation`,
   ENGINE_FAILED: ASK_DOCTOR,
   ENGINE_CLOSED: TRY_AGAIN,
   JUPYTER_UNREACHABLE: 'start the Jupyter server, or correct its address',
