@@ -6,6 +6,7 @@ survive accidents, not malice; facts such as exit, timeout and memory are decide
 
 from __future__ import annotations
 
+import _signal  # without the enums of `signal`, which take longer than the call
 import builtins
 import fcntl
 import os
@@ -32,8 +33,10 @@ LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
 ORDER_S = 0.02
 ORDER_STEP_S = 0.00005
-WARM_NAME = "<warm>"
-WARM_CODE = "1 + 1"
+REHEARSAL = {
+    **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
+    **{"resultVariable": None, "mark": ""},
+}
 
 
 def main(control: int, admission: Admission) -> None:
@@ -68,6 +71,7 @@ class Worker:
         self._runner.install_guards()
         self._run_id = ""
         self._has_touched = False
+        self._is_rehearsal = False
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
         notebook.install(builtins, self._publisher)
 
@@ -108,7 +112,7 @@ class Worker:
     def _run(self, request: dict) -> None:
         if self._twins.is_due and self._make_twin():
             return  # we are that twin, woken because this very run was lost
-        signal.signal(signal.SIGINT, self._on_interrupt)
+        _signal.signal(signal.SIGINT, self._on_interrupt)
         done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
         self._has_touched = False
         try:
@@ -186,8 +190,10 @@ class Worker:
             _await_read(self._control)  # what is printed after it comes after it
 
     def _flush_results(self) -> None:
-        wire.write_all(self._control, b"".join(self._results))
+        results = b"".join(self._results)
         self._results.clear()
+        if not self._is_rehearsal:
+            wire.write_all(self._control, results)
 
     def _on_interrupt(self, *_: object) -> None:
         if self._armed:
@@ -209,15 +215,10 @@ class Worker:
 
     def _warm(self) -> None:
         """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
-        values.attempt(self._rehearse)  # a program may have damaged what this needs: the next run will tell
-
-    def _rehearse(self) -> None:
-        prepared = source.prepare(WARM_CODE, filename=WARM_NAME, echo="last", flags=self._flags)
-        for code, _ in prepared.pieces:
-            values.text_of(eval(code, {}))
-        wire.encode({"type": "done", "variables": self._ledger.changes(self._runner.namespace)})
-        _unread_bytes(self._stdout)
-        self._runner.reset_process()
+        self._is_rehearsal = True
+        with self._runner.rehearsal():
+            values.attempt(lambda: self._run(REHEARSAL))  # a program may have damaged what this needs: the next run will tell
+        self._is_rehearsal = False
 
     def _end_output(self, mark: str) -> bool:
         """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""

@@ -33,6 +33,7 @@ def main() -> None:
 def _serve() -> object | None:
     import enclosures
     import join
+    import pages
     import preload
     import stage
     import warden
@@ -58,6 +59,7 @@ def _serve() -> object | None:
     join.system_call_filter(ground.level, False, ground.cgroups.kind != "none")
     os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
     failures = preload.preload(config["preload"])
+    pages.gather()
     facts = {
         "event": "ready",
         "level": ground.level,
