@@ -16,12 +16,13 @@ import sys
 import time
 
 import wire
+from birth import say_why
 from cell import source, trace, values
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
 from encode.frames import export_frame, summarize_frames
 from encode.value import encode_value
-from join import Admission
+from join import CONTROL, Admission, Birthplace, join
 from show import notebook
 from show.display import Publisher
 from show.figures import saved_in
@@ -39,10 +40,15 @@ REHEARSAL = {
 }
 
 
-def main(control: int, admission: Admission) -> None:
-    """Serve requests until the host closes the channel; never returns."""
+def main(channel: int, birthplace: Birthplace) -> None:
+    """Wait for a session and serve its requests until the host closes the channel; never returns."""
     try:
-        Worker(control, admission).serve()
+        worker = Worker(birthplace)
+        admission = join(channel, birthplace)
+    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
+        say_why(channel, error)
+    try:
+        worker.serve(admission)
     except wire.Closed:
         os._exit(0)
     except BaseException:  # noqa: BLE001 - a worker that cannot report any more must be seen to end
@@ -52,32 +58,31 @@ def main(control: int, admission: Admission) -> None:
 class Worker:
     """One namespace and the requests that it is asked to run."""
 
-    def __init__(self, control: int, admission: Admission) -> None:
-        self._control = control
-        self._stdout, self._stderr = control + 1, control + 2
-        os.dup2(1, self._stdout, inheritable=False)
-        os.dup2(2, self._stderr, inheritable=False)
+    def __init__(self, birthplace: Birthplace) -> None:
+        self._control, self._stdout, self._stderr = CONTROL, CONTROL + 1, CONTROL + 2
         self._armed = False
         signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
-        self._workspace = admission.workspace
-        self._runner = Runner(admission.workspace, self._stdout, self._stderr)
+        self._workspace = birthplace.workspace
+        self._runner = Runner(birthplace.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
         self._ledger.changes(self._runner.namespace)
         self._flags = 0
         self._results: list[bytes] = []
-        self._twins = Twins(admission)
+        self._twins = Twins(birthplace)
         self._poll = select.poll()
-        self._poll.register(control, select.POLLIN)
+        self._poll.register(self._control, select.POLLIN)
         self._runner.install_guards()
         self._run_id = ""
         self._has_touched = False
         self._is_rehearsal = False
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
         notebook.install(builtins, self._publisher)
-
-    def serve(self) -> None:
-        """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
         self._warm()
+
+    def serve(self, admission: Admission) -> None:
+        """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
+        self._twins.admit(admission)
+        self._runner.take_channels()
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         while True:
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):

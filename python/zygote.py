@@ -27,7 +27,7 @@ def main() -> None:
     gc.collect()
     for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
         del globals()[name]
-    worker.main(born.control, born.admission)
+    worker.main(born.channel, born.birthplace)
 
 
 def _serve() -> object | None:

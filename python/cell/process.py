@@ -30,7 +30,8 @@ class Process:
 
     def __init__(self, workspace: str, stdout_fd: int, stderr_fd: int) -> None:
         self._workspace = workspace
-        self._descriptors = {target: (fd, _file_of(fd)) for target, fd in enumerate((end_of_input(), stdout_fd, stderr_fd))}
+        self._sources = (end_of_input(), stdout_fd, stderr_fd)
+        self.note_descriptors()
         self._handlers = {one: handler for one in _SIGNALS if (handler := _signal.getsignal(one)) is not None}
         self._mask = _signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._wakeup_fd = signal.set_wakeup_fd(-1)
@@ -43,6 +44,10 @@ class Process:
         self._warnings = {name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")}
         self._stdin = NoInput()
         self._stdout, self._stderr = Output(1, "<stdout>"), ErrorOutput(2, "<stderr>")
+
+    def note_descriptors(self) -> None:
+        """Remember where 0, 1 and 2 point."""
+        self._descriptors = {target: (fd, _file_of(fd)) for target, fd in enumerate(self._sources)}
 
     def begin_output(self) -> None:
         """Let the first lines of a run show at once."""

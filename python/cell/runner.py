@@ -72,6 +72,10 @@ class Runner:
             names.pop("_", None)
             names.update(kept)
 
+    def take_channels(self) -> None:
+        """Stay with the descriptors as they are now: they have become those of a session."""
+        self._process.note_descriptors()
+
     def flush(self) -> None:
         """Send off what the program has printed so far."""
         self._process.flush()
