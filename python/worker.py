@@ -86,7 +86,8 @@ class Worker:
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         while True:
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
-                self._make_twin()
+                if not self._fork_twin():
+                    self._warm()
                 continue
             self._linger()
             request, _ = wire.receive(self._control)
@@ -115,7 +116,7 @@ class Worker:
             pass
 
     def _run(self, request: dict) -> None:
-        if self._twins.is_due and self._make_twin():
+        if self._twins.is_due and self._fork_twin():
             return  # we are that twin, woken because this very run was lost
         _signal.signal(signal.SIGINT, self._on_interrupt)
         done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
@@ -172,7 +173,7 @@ class Worker:
 
     def _export(self, request: dict) -> None:
         """Write a table; it may run code of the program, so a twin stands by."""
-        if self._twins.is_due and self._make_twin():
+        if self._twins.is_due and self._fork_twin():
             return  # we are that twin, woken because this was our end
         path = os.path.join(self._workspace, request["path"])
         problem = export_frame(self._runner.namespace, request["name"], path, request["format"])
@@ -204,7 +205,7 @@ class Worker:
         if self._armed:
             raise KeyboardInterrupt
 
-    def _make_twin(self) -> bool:
+    def _fork_twin(self) -> bool:
         """Fork a dormant copy of this moment; True in the copy, once it was woken to take over."""
         token = os.urandom(16)
         made = self._twins.make()
@@ -215,7 +216,6 @@ class Worker:
             wire.write_all(self._control, token)
             return True
         self._send({"type": "twin", "pid": made, "token": token.hex()})
-        self._warm()
         return False
 
     def _warm(self) -> None:
