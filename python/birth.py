@@ -1,78 +1,108 @@
-"""Forks workers: straight into an enclosure, or under a guard where there are no namespaces."""
+"""Forks workers ahead of their sessions: straight into an enclosure, or under a guard where there are no namespaces."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from confine import identity, kernel
 from guard import stand_guard
-from join import GO, Admission, join
+from join import GO, Admission, Birthplace, prepare
 
 EXIT_NOT_JOINED = 113
-ZYGOTE_CONTROL = 3  # not for its children
 
 
 @dataclass(frozen=True)
 class Born:
     """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
 
-    control: int
-    admission: Admission
+    channel: int
+    birthplace: Birthplace
 
 
 @dataclass(frozen=True)
-class Labour:
-    """A fork that waits for its go, seen from the zygote."""
+class Unborn:
+    """A worker that waits for its session, seen from the zygote. Numbers, not objects: a later fork must not close them."""
 
     pid: int
     go: int
-    status: int
+    channel: int
 
     def let_go(self) -> None:
-        """Let the child close its walls and run."""
+        """Its limits are attached: let it prepare itself."""
         os.write(self.go, GO)
         os.close(self.go)
 
+    def admit(self, admission: Admission, fds: list[int]) -> None:
+        """Give it its session and the session's channels; OSError when it is gone."""
+        channel = socket.socket(fileno=self.channel)
+        try:
+            socket.send_fds(channel, [json.dumps(asdict(admission)).encode()], fds)
+        finally:
+            channel.detach()
 
-def fork_into(
-    namespaces: tuple[int, ...], own_pid_namespace: int, admission: Admission, disown: Callable[[], None]
-) -> Labour | Born:
-    """Fork once, straight into the pid namespace of an enclosure; `disown` is for the child."""
-    go_read, go_write, status_read, status_write = pipes = (*os.pipe(), *os.pipe())
+    def last_words(self) -> str | None:
+        """What a worker said that failed before its walls were closed; afterwards there is nothing to ask it any more."""
+        os.set_blocking(self.channel, False)
+        try:
+            text = os.read(self.channel, 4096).decode("utf-8", "replace")
+        except OSError:  # a guard holds the other end, or it was closed unread
+            text = ""
+        os.close(self.channel)
+        return text or None
+
+
+def say_why(channel: int, error: BaseException) -> None:
+    """In a worker that cannot be one: tell the zygote, and end."""
     try:
-        kernel.setns(namespaces[0])
+        os.write(channel, f"{type(error).__name__}: {error}".encode()[:4096])
+    finally:
+        os._exit(EXIT_NOT_JOINED)
+
+
+def fork_into(birthplace: Birthplace, own_pid_namespace: int, disown: Callable[[], None]) -> Unborn | Born:
+    """Fork once, straight into the pid namespace of an enclosure; `disown` is for the child."""
+    go_read, go_write, ours, theirs = ends = _open_ends()
+    try:
+        kernel.setns(birthplace.namespaces[0])
         pid = os.fork()
     except OSError:  # its pid 1 is gone, or the machine is full
         kernel.setns(own_pid_namespace)
-        for fd in pipes:
+        for fd in ends:
             os.close(fd)
         raise
     if pid == 0:
         disown()
-        return _be_born(admission, go_read, status_write)
+        return _be_born(birthplace, go_read, theirs)
     kernel.setns(own_pid_namespace)
     os.close(go_read)
-    os.close(status_write)
-    return Labour(pid, go_write, status_read)
+    os.close(theirs)
+    return Unborn(pid, go_write, ours)
 
 
-def fork_guarded(lifeline: socket.socket, admission: Admission, disown: Callable[[], None]) -> Labour | Born:
+def fork_guarded(lifeline: socket.socket, birthplace: Birthplace, disown: Callable[[], None]) -> Unborn | Born:
     """Fork a guard, which forks the worker: what the session orphans comes back to the guard."""
-    go_read, go_write, status_read, status_write = (*os.pipe(), *os.pipe())
+    go_read, go_write, ours, theirs = _open_ends()
     pid = os.fork()
     if pid == 0:
         disown()
-        return _guard_a_birth(lifeline, admission, go_read, status_write)
+        return _guard_a_birth(lifeline, birthplace, go_read, theirs)
     os.close(go_read)
-    os.close(status_write)
-    return Labour(pid, go_write, status_read)
+    os.close(theirs)
+    return Unborn(pid, go_write, ours)
 
 
-def _guard_a_birth(lifeline: socket.socket, admission: Admission, go: int, status: int) -> Born:
+def _open_ends() -> tuple[int, int, int, int]:
+    """Both ends of the pipe for the go, and of the channel for the admission."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    return (*os.pipe(), ours.detach(), theirs.detach())
+
+
+def _guard_a_birth(lifeline: socket.socket, birthplace: Birthplace, go: int, channel: int) -> Born:
     try:
         signal.set_wakeup_fd(-1)
         kernel.become_subreaper()
@@ -81,24 +111,19 @@ def _guard_a_birth(lifeline: socket.socket, admission: Admission, go: int, statu
         os.close(permit)
         worker = os.fork()
         if worker == 0:
-            return _be_born(admission, worker_go, status)
-        if admission.privileged:
-            identity.become(admission.uid, admission.uid)
+            return _be_born(birthplace, worker_go, channel)
+        if birthplace.privileged:
+            identity.become(birthplace.uid, birthplace.uid)
         stand_guard(lifeline, worker)
     except BaseException as error:  # noqa: BLE001
-        os.write(status, f"{type(error).__name__}: {error}".encode()[:4096])
+        say_why(channel, error)
     os._exit(EXIT_NOT_JOINED)
 
 
-def _be_born(admission: Admission, go: int, status: int) -> Born:
-    """In the child: close the walls or die saying why."""
-    os.dup2(status, ZYGOTE_CONTROL, inheritable=False)  # a low number, out of the way of those that the worker's own get
-    os.close(status)
-    status = ZYGOTE_CONTROL
+def _be_born(birthplace: Birthplace, go: int, channel: int) -> Born:
+    """In the child: all that can be done before there is a session."""
     try:
-        control = join(admission, go, status)
-        os.close(status)
-        return Born(control, replace(admission, token="", namespaces=()))
+        prepare(birthplace, go, channel)
     except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
-        os.write(status, f"{type(error).__name__}: {error}".encode()[:4096])
-        os._exit(EXIT_NOT_JOINED)
+        say_why(channel, error)
+    return Born(channel, replace(birthplace, namespaces=()))

@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 
 import launcher
+from birth import Unborn
 from confine import cgroup, kernel
 from stage import Stage
 
@@ -18,7 +19,7 @@ CANCELLED: dict = {}
 
 @dataclass
 class Enclosure:
-    """Walls that wait for a worker."""
+    """Walls, with a worker in them that waits for its session."""
 
     init: int
     workspace: str
@@ -26,10 +27,13 @@ class Enclosure:
     lifeline: socket.socket
     namespaces: tuple[int, ...]
     group: cgroup.Group | None
+    worker: Unborn | None = None
 
     def close(self) -> None:
-        """Give it up: its pid 1 ends with its lifeline."""
+        """Give it up: its pid 1 ends with its lifeline, and takes all in it along."""
         self.lifeline.close()
+        if self.worker is not None:
+            os.close(self.worker.channel)
         for fd in self.namespaces:
             os.close(fd)
         if self.group is not None:
@@ -81,8 +85,8 @@ class Supply:
         while len(self._ready) + sum(command is None for command in self._waiting.values()) < self._stage.ahead:
             self._request(None)
 
-    def receive(self) -> tuple[dict, Enclosure] | None:
-        """Take what the launcher has built; with the command that waits for it, if one does."""
+    def receive(self) -> tuple[dict | None, Enclosure] | None:
+        """Take what the launcher has built, and the command that waits for it, if one does."""
         message, fds, _, _ = socket.recv_fds(self._channel, 1 << 20, 16)
         if not message:
             raise ConnectionError("the launcher is gone")
@@ -99,10 +103,11 @@ class Supply:
         if command is CANCELLED:
             enclosure.close()
             return None
-        if command is not None:
-            return command, enclosure
+        return command, enclosure
+
+    def keep(self, enclosure: Enclosure) -> None:
+        """Hold an enclosure for whoever asks next."""
         self._ready.append(enclosure)
-        return None
 
     def disown(self) -> None:
         """In a child of the zygote: none of this is its own."""
@@ -122,10 +127,10 @@ class Supply:
         for request in self._requests.values():
             self._order(request)
 
-    def bury(self, init: int) -> bool:
-        """A pid 1 has ended; True when its enclosure was still waiting here."""
+    def bury(self, pid: int) -> bool:
+        """A pid 1 or a worker has ended; True when its enclosure was still waiting here."""
         for enclosure in self._ready:
-            if enclosure.init == init:
+            if pid in (enclosure.init, enclosure.worker and enclosure.worker.pid):
                 self._ready.remove(enclosure)
                 enclosure.close()
                 self.refill()

@@ -55,7 +55,7 @@ class Init:
             problem = self._sweep(set(command["keep"]))
         elif operation == "wake":
             self._worker = command["pid"]
-            problem = self._signal(command["pid"], signal.SIGUSR1)
+            problem = self._sweep({command["pid"]}) or self._signal(command["pid"], signal.SIGUSR1)
         else:
             problem = f"unknown operation {operation}"
         self._tell({"request": command["request"], "problem": problem})

@@ -7,125 +7,117 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from confine import identity, kernel, landlock, limits, seccomp
 
 GO = b"g"
 INSIDE_ID = 1000
-PRIVATE_FDS = 3  # control channel and the worker's own copies of stdout and stderr
+# The control channel and the worker's own copies of stdout and stderr, beyond the reach of programs that close every low
+# descriptor when they become daemons.
+CONTROL = 1024
+PRIVATE_FDS = 3
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OOM_PREFERENCE = "500"
+MAX_ADMISSION = 1 << 20
 
 
 @dataclass(frozen=True)
-class Admission:
-    """All that a new worker needs to know; nothing else of the zygote survives in it."""
+class Birthplace:
+    """What is known of a worker before anybody asks for its session."""
 
-    session: str
-    token: str
-    socket: str
     level: str
     privileged: bool
     uid: int
     workspace: str
     rollback: str
-    network: bool
     shared_memory: bool
+    environment: dict[str, str]
+    read_only: tuple[str, ...]
+    twin_delay_s: float
+    namespaces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What a session asks for; with its birthplace that is all that a worker knows: nothing else of the zygote survives in it."""
+
+    network: bool
     memory_bytes: int
     data_bytes: int
     processes: int
     open_files: int
     file_bytes: int
-    environment: dict[str, str]
-    read_only: tuple[str, ...]
-    mounts: tuple[tuple[str, bool], ...] = ()
-    keeps_workspace: bool = False  # its files can be read and not changed
-    rollback_bytes: int = 0
-    twins: bool = True
-    twin_delay_s: float = 0.02
-    namespaces: tuple[int, ...] = field(default=())
+    rollback_bytes: int
+    mounts: tuple[tuple[str, bool], ...]
+    keeps_workspace: bool  # its files can be read and not changed
+    twins: bool
 
 
-def connect(admission: Admission) -> tuple[int, int, int]:
-    """Three connections to the host: control, stdout, stderr. Each is an open file description of its own."""
-    fds = []
-    for kind in ("control", "stdout", "stderr"):
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.connect(admission.socket)
-        hello = {"session": admission.session, "kind": kind, "token": admission.token}
-        connection.sendall(json.dumps(hello).encode() + b"\n")
-        fds.append(connection.detach())
-    return fds[0], fds[1], fds[2]
-
-
-def join(admission: Admission, go: int, status: int) -> int:
-    """Become the worker of an enclosure; returns the control channel. Any failure must end the process."""
-    control = _take_channels(admission, keep=[*admission.namespaces, go, status])
+def prepare(birthplace: Birthplace, go: int, channel: int) -> None:
+    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls."""
     os.setsid()
-    _enter(admission)
-    os.chdir(admission.workspace)
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
+        os.dup2(null, fd, inheritable=fd <= 2)
+    kernel.close_fds_except([CONTROL, CONTROL + 1, CONTROL + 2, channel, go, *birthplace.namespaces])
+    _enter(birthplace)
+    os.chdir(birthplace.workspace)
     os.umask(0o022)
     if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach
         raise RuntimeError("the session's limits could not be attached")
     os.close(go)
-    control = _move_high(control, admission.open_files)
-    kernel.close_fds_except([control, status])
-    _close_walls(admission)
-    return control
+    os.environ.clear()
+    os.environ.update(birthplace.environment)
+    if birthplace.level != "namespaces":
+        kernel.die_with_parent()
+        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
+    _prefer_for_oom()
+    _reseed()
+    _reset_signals()
 
 
-def _take_channels(admission: Admission, keep: list[int]) -> int:
-    control, stdout, stderr = connect(admission)
-    null = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(null, 0)
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
-    kernel.close_fds_except([control, *keep])
-    return control
-
-
-def _move_high(fd: int, open_files: int) -> int:
-    """Out of the way of programs that close every low descriptor when they become daemons."""
-    high = open_files - PRIVATE_FDS
-    if fd != high:  # many sessions: the zygote's own numbers have come that far
-        os.dup2(fd, high, inheritable=False)
-    return high
-
-
-def _enter(admission: Admission) -> None:
-    if admission.privileged:
-        os.setgroups([])
-    if admission.namespaces:
-        for fd in admission.namespaces[1:]:  # the pid namespace was entered by the fork itself
-            kernel.setns(fd)
-        for fd in admission.namespaces:
+def join(channel: int, birthplace: Birthplace) -> Admission:
+    """Wait to be admitted, take the channels and close the walls. Any failure must end the process."""
+    with socket.socket(fileno=channel) as zygote:
+        message, fds, _, _ = socket.recv_fds(zygote, MAX_ADMISSION, PRIVATE_FDS)
+        if len(fds) != PRIVATE_FDS:  # the zygote is gone, or has given up this enclosure
+            os._exit(0)
+        admission = Admission(**json.loads(message))
+        control, stdout, stderr = fds
+        for fd, target in ((control, CONTROL), (stdout, CONTROL + 1), (stderr, CONTROL + 2), (stdout, 1), (stderr, 2)):
+            os.dup2(fd, target, inheritable=target <= 2)
+        for fd in fds:
             os.close(fd)
-    if admission.privileged:
-        inside = INSIDE_ID if admission.namespaces else admission.uid
+        _close_walls(birthplace, admission)
+    return admission
+
+
+def _enter(birthplace: Birthplace) -> None:
+    if birthplace.privileged:
+        os.setgroups([])
+    if birthplace.namespaces:
+        for fd in birthplace.namespaces[1:]:  # the pid namespace was entered by the fork itself
+            kernel.setns(fd)
+        for fd in birthplace.namespaces:
+            os.close(fd)
+    if birthplace.privileged:
+        inside = INSIDE_ID if birthplace.namespaces else birthplace.uid
         os.setresgid(inside, inside, inside)
         os.setresuid(inside, inside, inside)
     kernel.set_dumpable(True)
 
 
-def _close_walls(admission: Admission) -> None:
+def _close_walls(birthplace: Birthplace, admission: Admission) -> None:
     """The last steps, in an order in which each is still possible; nothing of the session runs before they are done."""
-    os.environ.clear()
-    os.environ.update(admission.environment)
-    _prefer_for_oom()
-    _reseed()
-    _reset_signals()
-    if admission.level != "namespaces":
-        kernel.die_with_parent()
-        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
-    if admission.level == "none":
+    if birthplace.level == "none":
         limits.set_limits(_limits(admission))
         return
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits(_limits(admission))
-    _landlock(admission)
-    seccomp.install(system_call_filter(admission.level, admission.network, admission.shared_memory))
+    _landlock(birthplace, admission)
+    seccomp.install(system_call_filter(birthplace.level, admission.network, birthplace.shared_memory))
 
 
 def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
@@ -148,17 +140,17 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
     }
 
 
-def _landlock(admission: Admission) -> None:
+def _landlock(birthplace: Birthplace, admission: Admission) -> None:
     """Second line behind the namespaces; first line where there are none."""
-    own = admission.level == "namespaces"
-    places = [(admission.workspace, not admission.keeps_workspace), *admission.mounts]
+    own = birthplace.level == "namespaces"
+    places = [(birthplace.workspace, not admission.keeps_workspace), *admission.mounts]
     writable = [path for path, is_writable in places if is_writable]
-    readable = [*admission.read_only, *(path for path, is_writable in places if not is_writable)]
+    readable = [*birthplace.read_only, *(path for path, is_writable in places if not is_writable)]
     if own:
         readable += ["/etc", "/proc", "/dev", "/.cache"]
-        writable += ["/tmp", "/dev/shm", admission.rollback]
+        writable += ["/tmp", "/dev/shm", birthplace.rollback]
     else:
-        writable += [admission.rollback, admission.environment["TMPDIR"]]
+        writable += [birthplace.rollback, birthplace.environment["TMPDIR"]]
         readable += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", f"/proc/{os.getpid()}"]
         if admission.network:
             readable += ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl"]

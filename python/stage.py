@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import sys
 from dataclasses import dataclass
 
 from confine import cgroup, identity, kernel, probe, root
-from join import INSIDE_ID, PRIVATE_FDS, Admission
+from join import INSIDE_ID, PRIVATE_FDS, Admission, Birthplace
 from launcher import STAGING, Site
 
 HOST = "/.host"
@@ -62,36 +64,48 @@ class Stage:
             tmp_bytes=self.tmp_bytes,
         )
 
-    def admission(self, command: dict, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> Admission:
-        """What a worker needs to know."""
-        wanted = command["limits"]
+    def birthplace(self, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> Birthplace:
+        """What a worker is born with."""
         walled = self.level == "namespaces"
         workspace = "/workspace" if walled else f"{home}/workspace"
-        return Admission(
-            session=command["session"],
-            token=command["token"],
-            socket=self.socket,
+        return Birthplace(
             level=self.level,
             privileged=self.privileged,
             uid=uid,
             workspace=workspace,
             rollback="/.rollback" if walled else f"{home}/rollback",
-            network=command["network"],
             shared_memory=has_group,
+            environment={**self.environment, **self._places(workspace)},
+            read_only=self.read_only,
+            twin_delay_s=self.twin_delay_s,
+            namespaces=namespaces,
+        )
+
+    def admission(self, command: dict) -> Admission:
+        """What a session asks for."""
+        wanted = command["limits"]
+        return Admission(
+            network=command["network"],
             memory_bytes=wanted["memoryBytes"],
             data_bytes=_status_bytes("VmData") + wanted["memoryBytes"],
             processes=wanted["processes"] + OWN_PROCESSES,
             open_files=wanted["openFiles"] + PRIVATE_FDS,
             file_bytes=wanted["fileBytes"],
-            environment={**self.environment, **self._places(workspace)},
-            read_only=self.read_only,
+            rollback_bytes=wanted["rollbackBytes"],
             mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
             keeps_workspace=command["readOnly"],
-            rollback_bytes=wanted["rollbackBytes"],
             twins=command["twins"],
-            twin_delay_s=self.twin_delay_s,
-            namespaces=namespaces,
         )
+
+    def connect(self, session: str, token: str) -> list[int]:
+        """Three connections to the host for a worker: control, stdout, stderr. Each is an open file description of its own."""
+        fds = []
+        for kind in ("control", "stdout", "stderr"):
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.connect(self.socket)
+            connection.sendall(json.dumps({"session": session, "kind": kind, "token": token}).encode() + b"\n")
+            fds.append(connection.detach())
+        return fds
 
     def _places(self, workspace: str) -> dict[str, str]:
         temporary = "/tmp" if self.level == "namespaces" else f"{workspace}/.tmp"

@@ -8,7 +8,7 @@ import sys
 import threading
 
 from cell.files import Manifest, Snapshots
-from join import Admission
+from join import Admission, Birthplace
 
 ROLLBACK_FILES = 2000
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -17,19 +17,25 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 class Twins:
     """Makes and drops the copies; a copy sleeps until the enclosure's pid 1 wakes it with SIGUSR1."""
 
-    def __init__(self, admission: Admission) -> None:
-        self.delay_ms = admission.twin_delay_s * 1000
+    def __init__(self, birthplace: Birthplace) -> None:
+        self.delay_ms = birthplace.twin_delay_s * 1000
         self.problem: str | None = None
-        self._is_enabled = admission.twins
+        self._is_enabled = False
         self._is_stale = False  # the state at birth is that of any fresh worker: it needs no twin
-        self._limit = admission.memory_bytes
-        self._base = _anonymous_bytes()
+        self._limit = self._base = 0
         self._present: int | None = None
         self._previous: int | None = None
         self._dropped: list[int] = []
-        self._snapshots = Snapshots(admission.workspace, admission.rollback, admission.rollback_bytes, ROLLBACK_FILES)
+        self._snapshots = Snapshots(birthplace.workspace, birthplace.rollback, ROLLBACK_FILES)
         self._manifest: object = "no copy of the files was made"
         self._previous_manifest: object = None
+
+    def admit(self, admission: Admission) -> None:
+        """There is a session now, with limits and a wish for twins or none."""
+        self._is_enabled = admission.twins
+        self._limit = admission.memory_bytes
+        self._base = _anonymous_bytes()
+        self._snapshots.max_bytes = admission.rollback_bytes
 
     @property
     def is_due(self) -> bool:

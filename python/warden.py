@@ -10,11 +10,11 @@ import socket
 from dataclasses import dataclass
 
 import wire
-from birth import Born, Labour, fork_guarded, fork_into
+from birth import Born, fork_guarded, fork_into
 from disk import DiskMeter
 from enclosures import BuildFailed, Enclosure, Supply
 from guard import end_orphans
-from join import Admission
+from join import Admission, Birthplace
 from launcher import make_directories
 from stage import Stage
 from watch import Watch, Watched
@@ -31,7 +31,6 @@ class Record:
     session: str
     enclosure: Enclosure
     worker: int
-    status: int
     memory_bytes: int
     oom_kills: int = 0
     cause: str | None = None
@@ -141,7 +140,9 @@ class Warden:
         if self._supply is None:
             return self._open_guarded(command)
         enclosure = self._supply.claim(command)
-        return self._launch(command, enclosure) if enclosure is not None else None
+        if enclosure is None:
+            return None
+        return self._launch(command, enclosure)
 
     def _take_enclosure(self) -> Born | None:
         try:
@@ -154,22 +155,39 @@ class Warden:
             self._supply.replace_launcher()
             self._epoll.register(self._supply.fileno(), select.EPOLLIN)
             return None
-        return self._launch(*delivery) if delivery is not None else None
+        return self._conceive(*delivery) if delivery is not None else None
 
-    def _launch(self, command: dict, enclosure: Enclosure) -> Born | None:
-        admission = self._admission(command, enclosure)
+    def _conceive(self, command: dict | None, enclosure: Enclosure) -> Born | None:
+        """Fork a worker into a new enclosure, for the session that waits for it or for one to come."""
         try:
-            labour = fork_into(enclosure.namespaces, self._own_pid_namespace, admission, lambda: self._disown(enclosure))
+            worker = fork_into(self._birthplace(enclosure), self._own_pid_namespace, lambda: self._disown(enclosure))
         except OSError as error:
             enclosure.close()
-            return self._open_again(command, f"fork: {error.strerror}")
-        if isinstance(labour, Born):
-            return labour
+            return self._open_again(command, f"fork: {error.strerror}") if command is not None else None
+        if isinstance(worker, Born):
+            return worker
         for fd in enclosure.namespaces:
             os.close(fd)
-        enclosure.namespaces = ()
-        self._by_worker[labour.pid] = self._admit(command, enclosure, labour, labour.pid, admission)
-        self._supply.refill()  # after the launcher was asked to attach the limits that the worker waits for
+        enclosure.namespaces, enclosure.worker = (), worker
+        if enclosure.group is not None:
+            self._supply.attach(enclosure.group, worker.pid, worker.go)  # moving a process takes milliseconds
+            os.close(worker.go)
+        else:
+            worker.let_go()
+        if command is not None:
+            return self._launch(command, enclosure)
+        self._supply.keep(enclosure)
+        return None
+
+    def _launch(self, command: dict, enclosure: Enclosure) -> Born | None:
+        """Give a waiting worker its session."""
+        try:
+            self._admit(command, enclosure)
+        except OSError as error:  # it was killed meanwhile
+            enclosure.close()
+            return self._open_again(command, f"admission: {error.strerror}")
+        self._by_worker[enclosure.worker.pid] = self._sessions[command["session"]]
+        self._supply.refill()
         return None
 
     def _open_again(self, command: dict, problem: str) -> Born | None:
@@ -191,13 +209,15 @@ class Warden:
         if self._stage.cgroups.kind != "none":
             group = self._stage.cgroups.create(f"vivarium-{self._stage.instance}-{self._guarded}", memory_bytes=None, processes=None)
         enclosure = Enclosure(0, workspace, uid, ours, (), group)
-        admission = self._admission(command, enclosure)
-        labour = fork_guarded(theirs, admission, lambda: self._disown(enclosure))
-        if isinstance(labour, Born):
-            return labour
+        worker = fork_guarded(theirs, self._birthplace(enclosure), lambda: self._disown(enclosure))
+        if isinstance(worker, Born):
+            return worker
         theirs.close()
-        enclosure.init = labour.pid
-        self._admit(command, enclosure, labour, 0, admission)
+        enclosure.init, enclosure.worker = worker.pid, worker
+        if group is not None:
+            group.attach(worker.pid)
+        worker.let_go()
+        self._admit(command, enclosure)
         return None
 
     def _disown(self, enclosure: Enclosure) -> None:
@@ -208,37 +228,32 @@ class Warden:
             self._supply.disown()
         self._epoll.close()
 
-    def _admission(self, command: dict, enclosure: Enclosure) -> Admission:
+    def _birthplace(self, enclosure: Enclosure) -> Birthplace:
         home = f"{self._stage.sessions}/{enclosure.workspace}"
-        return self._stage.admission(command, enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
+        return self._stage.birthplace(enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
 
-    def _admit(self, command: dict, enclosure: Enclosure, labour: Labour, worker: int, admission: Admission) -> Record:
-        record = Record(command["session"], enclosure, worker, labour.status, admission.memory_bytes)
+    def _admit(self, command: dict, enclosure: Enclosure) -> None:
+        """Hand a session to a worker. Fail closed: one whose limits cannot be set is never admitted."""
+        admission = self._stage.admission(command)
+        self._limit(enclosure, admission)
+        channels = self._stage.connect(command["session"], command["token"])
+        try:
+            enclosure.worker.admit(admission, channels)
+        finally:
+            for fd in channels:
+                os.close(fd)
+        is_guarded = self._supply is None
+        record = Record(command["session"], enclosure, 0 if is_guarded else enclosure.worker.pid, admission.memory_bytes)
         self._sessions[record.session] = record
         self._by_init[enclosure.init] = record
         self._lifelines[enclosure.lifeline.fileno()] = record
         self._epoll.register(enclosure.lifeline.fileno(), select.EPOLLIN)
-        self._let_go(record, labour, admission)
         self._tell({"event": "opened", "session": record.session, "workspace": enclosure.workspace, "uid": enclosure.uid})
-        return record
 
-    def _let_go(self, record: Record, labour: Labour, admission: Admission) -> None:
-        """Fail closed: a worker whose limits cannot be attached never gets its go."""
-        group = record.enclosure.group
-        try:
-            if group is not None:
-                group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
-                group.set_processes(admission.processes)
-                if self._supply is not None:
-                    self._supply.attach(group, labour.pid, labour.go)  # moving a process takes milliseconds
-                    os.close(labour.go)
-                    return
-                group.attach(labour.pid)
-        except OSError as error:
-            record.cause = f"cgroup: {error}"
-            os.close(labour.go)
-            return
-        labour.let_go()
+    def _limit(self, enclosure: Enclosure, admission: Admission) -> None:
+        if enclosure.group is not None:
+            enclosure.group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
+            enclosure.group.set_processes(admission.processes)
 
     # Facts
 
@@ -302,16 +317,8 @@ class Warden:
 
     def _join_problem(self, record: Record) -> str | None:
         """What a worker wrote that failed before its walls were closed."""
-        if record.status < 0:
-            return None
-        os.set_blocking(record.status, False)
-        try:
-            text = os.read(record.status, 4096).decode("utf-8", "replace")
-        except BlockingIOError:  # a guard holds the other end
-            text = ""
-        os.close(record.status)
-        record.status = -1
-        return text or None
+        worker, record.enclosure.worker = record.enclosure.worker, None
+        return worker.last_words() if worker is not None else None
 
     def _bury(self, record: Record) -> None:
         """An enclosure's pid 1 is gone, and the kernel took every process in it along."""

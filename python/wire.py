@@ -9,6 +9,7 @@ import struct
 
 LENGTHS = struct.Struct(">II")
 MAX_FRAME = 64 << 20
+_to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # `json.dumps` would make one each time
 
 
 class Closed(Exception):
@@ -17,7 +18,7 @@ class Closed(Exception):
 
 def encode(header: dict[str, object], payload: bytes = b"") -> bytes:
     """One frame as bytes."""
-    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii")
+    text = _to_json(header).encode("ascii")
     return LENGTHS.pack(len(text), len(payload)) + text + payload
 
 

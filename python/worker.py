@@ -6,6 +6,7 @@ survive accidents, not malice; facts such as exit, timeout and memory are decide
 
 from __future__ import annotations
 
+import _signal  # without the enums of `signal`, which take longer than the call
 import builtins
 import fcntl
 import os
@@ -15,12 +16,13 @@ import sys
 import time
 
 import wire
+from birth import say_why
 from cell import source, trace, values
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
 from encode.frames import export_frame, summarize_frames
 from encode.value import encode_value
-from join import Admission
+from join import CONTROL, Admission, Birthplace, join
 from show import notebook
 from show.display import Publisher
 from show.figures import saved_in
@@ -32,14 +34,21 @@ LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
 ORDER_S = 0.02
 ORDER_STEP_S = 0.00005
-WARM_NAME = "<warm>"
-WARM_CODE = "1 + 1"
+REHEARSAL = {
+    **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
+    **{"resultVariable": None, "mark": ""},
+}
 
 
-def main(control: int, admission: Admission) -> None:
-    """Serve requests until the host closes the channel; never returns."""
+def main(channel: int, birthplace: Birthplace) -> None:
+    """Wait for a session and serve its requests until the host closes the channel; never returns."""
     try:
-        Worker(control, admission).serve()
+        worker = Worker(birthplace)
+        admission = join(channel, birthplace)
+    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
+        say_why(channel, error)
+    try:
+        worker.serve(admission)
     except wire.Closed:
         os._exit(0)
     except BaseException:  # noqa: BLE001 - a worker that cannot report any more must be seen to end
@@ -49,35 +58,36 @@ def main(control: int, admission: Admission) -> None:
 class Worker:
     """One namespace and the requests that it is asked to run."""
 
-    def __init__(self, control: int, admission: Admission) -> None:
-        self._control = control
-        self._stdout, self._stderr = control + 1, control + 2
-        os.dup2(1, self._stdout, inheritable=False)
-        os.dup2(2, self._stderr, inheritable=False)
+    def __init__(self, birthplace: Birthplace) -> None:
+        self._control, self._stdout, self._stderr = CONTROL, CONTROL + 1, CONTROL + 2
         self._armed = False
         signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
-        self._workspace = admission.workspace
-        self._runner = Runner(admission.workspace, self._stdout, self._stderr)
+        self._workspace = birthplace.workspace
+        self._runner = Runner(birthplace.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
         self._ledger.changes(self._runner.namespace)
         self._flags = 0
         self._results: list[bytes] = []
-        self._twins = Twins(admission)
+        self._twins = Twins(birthplace)
         self._poll = select.poll()
-        self._poll.register(control, select.POLLIN)
+        self._poll.register(self._control, select.POLLIN)
         self._runner.install_guards()
         self._run_id = ""
         self._has_touched = False
+        self._is_rehearsal = False
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
         notebook.install(builtins, self._publisher)
-
-    def serve(self) -> None:
-        """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
         self._warm()
+
+    def serve(self, admission: Admission) -> None:
+        """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
+        self._twins.admit(admission)
+        self._runner.take_channels()
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         while True:
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
-                self._make_twin()
+                if not self._fork_twin():
+                    self._warm()
                 continue
             self._linger()
             request, _ = wire.receive(self._control)
@@ -106,9 +116,9 @@ class Worker:
             pass
 
     def _run(self, request: dict) -> None:
-        if self._twins.is_due and self._make_twin():
+        if self._twins.is_due and self._fork_twin():
             return  # we are that twin, woken because this very run was lost
-        signal.signal(signal.SIGINT, self._on_interrupt)
+        _signal.signal(signal.SIGINT, self._on_interrupt)
         done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
         self._has_touched = False
         try:
@@ -163,7 +173,7 @@ class Worker:
 
     def _export(self, request: dict) -> None:
         """Write a table; it may run code of the program, so a twin stands by."""
-        if self._twins.is_due and self._make_twin():
+        if self._twins.is_due and self._fork_twin():
             return  # we are that twin, woken because this was our end
         path = os.path.join(self._workspace, request["path"])
         problem = export_frame(self._runner.namespace, request["name"], path, request["format"])
@@ -186,14 +196,16 @@ class Worker:
             _await_read(self._control)  # what is printed after it comes after it
 
     def _flush_results(self) -> None:
-        wire.write_all(self._control, b"".join(self._results))
+        results = b"".join(self._results)
         self._results.clear()
+        if not self._is_rehearsal:
+            wire.write_all(self._control, results)
 
     def _on_interrupt(self, *_: object) -> None:
         if self._armed:
             raise KeyboardInterrupt
 
-    def _make_twin(self) -> bool:
+    def _fork_twin(self) -> bool:
         """Fork a dormant copy of this moment; True in the copy, once it was woken to take over."""
         token = os.urandom(16)
         made = self._twins.make()
@@ -204,20 +216,14 @@ class Worker:
             wire.write_all(self._control, token)
             return True
         self._send({"type": "twin", "pid": made, "token": token.hex()})
-        self._warm()
         return False
 
     def _warm(self) -> None:
         """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
-        values.attempt(self._rehearse)  # a program may have damaged what this needs: the next run will tell
-
-    def _rehearse(self) -> None:
-        prepared = source.prepare(WARM_CODE, filename=WARM_NAME, echo="last", flags=self._flags)
-        for code, _ in prepared.pieces:
-            values.text_of(eval(code, {}))
-        wire.encode({"type": "done", "variables": self._ledger.changes(self._runner.namespace)})
-        _unread_bytes(self._stdout)
-        self._runner.reset_process()
+        self._is_rehearsal = True
+        with self._runner.rehearsal():
+            values.attempt(lambda: self._run(REHEARSAL))  # a program may have damaged what this needs: the next run will tell
+        self._is_rehearsal = False
 
     def _end_output(self, mark: str) -> bool:
         """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""

@@ -27,12 +27,13 @@ def main() -> None:
     gc.collect()
     for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
         del globals()[name]
-    worker.main(born.control, born.admission)
+    worker.main(born.channel, born.birthplace)
 
 
 def _serve() -> object | None:
     import enclosures
     import join
+    import pages
     import preload
     import stage
     import warden
@@ -58,6 +59,7 @@ def _serve() -> object | None:
     join.system_call_filter(ground.level, False, ground.cgroups.kind != "none")
     os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
     failures = preload.preload(config["preload"])
+    pages.gather()
     facts = {
         "event": "ready",
         "level": ground.level,

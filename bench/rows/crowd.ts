@@ -81,7 +81,7 @@ function weigh(zygote: number): number[] {
 function coldRow(level: number, timing: Timing, alone: Timing | undefined): Row {
   const growth = alone === undefined ? 1 : timing.p50Ms / alone.p50Ms;
   return {
-    what: `new isolated session to first result, cold fork, ${level} live`,
+    what: `new isolated session to first result, not from the pool (forked ahead, own limits), ${level} live`,
     ours: showTiming(timing) ?? '',
     ratio: level === 1 ? undefined : `${growth.toFixed(2)} of 1 live`,
     hold: level === 1 ? `p50 ≤ ${COLD_MS} ms` : `p50 ≤ ${COLD_MS} ms, flat (≤ ${FLAT_RATIO} × 1 live)`,

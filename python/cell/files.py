@@ -38,10 +38,10 @@ class Manifest:
 class Snapshots:
     """Copies of the workspace in `store`, each file kept once for as long as it does not change."""
 
-    def __init__(self, workspace: str, store: str, max_bytes: int, max_files: int) -> None:
+    def __init__(self, workspace: str, store: str, max_files: int, max_bytes: int = 0) -> None:
         self._workspace = workspace
         self._store = store
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._max_files = max_files
         self._known: dict[str, tuple[Identity, str]] = {}  # path: the file as it was seen, and its copy
 
@@ -100,8 +100,8 @@ class Snapshots:
         for path, status in _walk(self._workspace, shut):
             found[path] = status
             total += status.st_size if stat.S_ISREG(status.st_mode) else 0
-            if total > self._max_bytes:
-                return f"the workspace holds more than {self._max_bytes} bytes"
+            if total > self.max_bytes:
+                return f"the workspace holds more than {self.max_bytes} bytes"
             if len(found) > self._max_files + 1:  # the workspace itself does not count
                 return f"the workspace holds more than {self._max_files} files"
             if path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # what `signal` wraps: turning each number into an enum and back takes longer than all else here
 import builtins
 import os
 import signal
@@ -21,6 +22,7 @@ _BUILTINS = (
 )
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _UNCATCHABLE = (signal.SIGKILL, signal.SIGSTOP)
+_SIGNALS = tuple(int(one) for one in signal.valid_signals() if one not in _UNCATCHABLE)
 
 
 class Process:
@@ -28,10 +30,10 @@ class Process:
 
     def __init__(self, workspace: str, stdout_fd: int, stderr_fd: int) -> None:
         self._workspace = workspace
-        self._descriptors = {target: (fd, _file_of(fd)) for target, fd in enumerate((end_of_input(), stdout_fd, stderr_fd))}
-        self._signals = [one for one in signal.valid_signals() if one not in _UNCATCHABLE]
-        self._handlers = {one: signal.getsignal(one) for one in self._signals}
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._sources = (end_of_input(), stdout_fd, stderr_fd)
+        self.note_descriptors()
+        self._handlers = {one: handler for one in _SIGNALS if (handler := _signal.getsignal(one)) is not None}
+        self._mask = _signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._wakeup_fd = signal.set_wakeup_fd(-1)
         signal.set_wakeup_fd(self._wakeup_fd)
         self._umask = os.umask(0o077)
@@ -43,6 +45,10 @@ class Process:
         self._stdin = NoInput()
         self._stdout, self._stderr = Output(1, "<stdout>"), ErrorOutput(2, "<stderr>")
 
+    def note_descriptors(self) -> None:
+        """Remember where 0, 1 and 2 point."""
+        self._descriptors = {target: (fd, _file_of(fd)) for target, fd in enumerate(self._sources)}
+
     def begin_output(self) -> None:
         """Let the first lines of a run show at once."""
         attempt(self._stdout.begin)
@@ -50,8 +56,11 @@ class Process:
     def flush(self) -> None:
         """Send off buffered output, also that of a stream the program put in our stream's place."""
         theirs = (getattr(sys, "stdout", None), getattr(sys, "stderr", None))
-        for stream in (*theirs, self._stdout, self._stderr):
-            attempt(lambda: stream.flush())  # noqa: B023  called at once
+        for stream in theirs:
+            if stream is not self._stdout and stream is not self._stderr:
+                attempt(lambda: stream.flush())  # noqa: B023  called at once
+        attempt(self._stdout.flush)
+        attempt(self._stderr.flush)
 
     def reset(self) -> None:
         """Undo the damage that honest code does; each step works for itself."""
@@ -70,13 +79,12 @@ class Process:
 
     def _reset_signals(self) -> None:
         for timer in _TIMERS:
-            signal.setitimer(timer, 0)
-        for one in self._signals:
-            handler = self._handlers[one]
-            if handler is not None and signal.getsignal(one) is not handler:
-                attempt(lambda: signal.signal(one, handler))  # noqa: B023  called at once
-        attempt(lambda: signal.set_wakeup_fd(self._wakeup_fd))
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            _signal.setitimer(timer, 0)
+        for one, handler in self._handlers.items():
+            if _signal.getsignal(one) is not handler:
+                attempt(lambda: _signal.signal(one, handler))  # noqa: B023  called at once
+        attempt(lambda: _signal.set_wakeup_fd(self._wakeup_fd))
+        _signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _reset_hooks(self) -> None:
         sys.settrace(None)

@@ -6,7 +6,8 @@ import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
@@ -58,6 +59,22 @@ class Runner:
                 self._end_child(error)
             error = None
             self.flush()
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Let a run leave no trace in `_`."""
+        names, last = self.namespace, self._last
+        kept = {"_": names["_"]} if "_" in names else {}
+        try:
+            yield
+        finally:
+            self._last = last
+            names.pop("_", None)
+            names.update(kept)
+
+    def take_channels(self) -> None:
+        """Stay with the descriptors as they are now: they have become those of a session."""
+        self._process.note_descriptors()
 
     def flush(self) -> None:
         """Send off what the program has printed so far."""

@@ -40,6 +40,8 @@ _METHODS = {
     "application/javascript": "_repr_javascript_",
     "application/pdf": "_repr_pdf_",
 }
+# They have no forms but their text, and none of them is a picture.
+_PLAIN = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set, frozenset)}
 _bases = type.__dict__["__mro__"].__get__
 _members = type.__dict__["__dict__"].__get__
 
@@ -78,6 +80,8 @@ class Publisher:
 
     def echo(self, value: object) -> None:
         """Publish the value of an expression."""
+        if id(type(value)) in _PLAIN:
+            return self._send(_item("result", {TEXT: text_of(value, TEXT_LIMIT)}))
         taken = self.figures.take(value)
         self._send({**taken[0], "kind": "result"} if taken else _item("result", bundle(value, limit=self._limit)))
 

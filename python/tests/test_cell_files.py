@@ -37,7 +37,7 @@ class Base(unittest.TestCase):
         self.work = self.home / "work"
         self.work.mkdir()
         self.store = self.home / "store"
-        self.snapshots = Snapshots(str(self.work), str(self.store), 10_000_000, 1_000)
+        self.snapshots = Snapshots(str(self.work), str(self.store), max_files=1_000, max_bytes=10_000_000)
 
     def take(self) -> Manifest:
         manifest = self.snapshots.take()

@@ -14,6 +14,11 @@ export interface ChangedFile extends FoundFile {
 /** Kernels stamp files with a clock that ticks this seldom at worst. */
 const CLOCK_TICK_NS = 10_000_000n;
 
+/** That of a workspace with nothing in it. */
+export function emptyInventory(): Inventory {
+  return { files: new Map(), skipped: [], skippedCount: 0, cut: null, takenAtNs: 0n };
+}
+
 /** Takes stock of a workspace, so that a later inventory tells what a run has written. */
 export async function takeInventory(
   workspaceDir: string,

@@ -59,6 +59,8 @@ export interface HostSession extends EngineSession {
 export interface Workspace {
   readonly path: string;
   readonly uid: number;
+  /** It held nothing when its interpreter started, before any code ran. */
+  readonly wasBornEmpty: boolean;
 }
 
 export interface RunRequest {

@@ -235,7 +235,6 @@ export class Link {
     this.stdout.remark(mark);
     this.stderr.remark(mark);
     this.#previous = this.#present = null;
-    await this.#sweep([twin.pid]);
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
     const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);

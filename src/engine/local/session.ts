@@ -62,7 +62,8 @@ export class LocalSession implements HostSession {
   }
 
   get workspace(): Workspace {
-    return { path: this.#link.workspacePath, uid: this.#link.place.uid };
+    const { workspacePath, place, wasBornEmpty } = this.#link;
+    return { path: workspacePath, uid: place.uid, wasBornEmpty };
   }
 
   async revive(): Promise<boolean> {

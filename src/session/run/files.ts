@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Artifact } from '../../artifact/artifact.ts';
-import { changedSince, type Inventory } from '../../artifact/changes.ts';
+import { changedSince, emptyInventory, type Inventory } from '../../artifact/changes.ts';
 import { collect } from '../../artifact/collect.ts';
 import type { FileFacts, FileList, FileSource } from '../../artifact/files.ts';
 import { mimeOf } from '../../artifact/mime.ts';
@@ -25,6 +25,8 @@ export class SessionFiles {
     this.#inner = inner;
     this.#store = store;
     this.#maxBytes = { file: limits.fileMb * 2 ** 20, workspace: limits.workspaceMb * 2 ** 20 };
+    const { workspace } = inner;
+    if ('path' in workspace && workspace.wasBornEmpty) this.#before = emptyInventory(); // the first run need not look
   }
 
   /** Where they are, for a reader. */

@@ -60,9 +60,7 @@ def search_memory():
 def search_zygote_objects():
     """Find the zygote's own objects: its table of sessions, a token, a frame of its loop."""
     for found in gc.get_objects():
-        if type(found).__name__ in ("Warden", "Record", "Enclosure"):
-            return True
-        if type(found).__name__ == "Admission" and found.token:
+        if type(found).__name__ in ("Warden", "Record", "Supply", "Enclosure", "Unborn"):
             return True
         if isinstance(found, types.FrameType) and found.f_code.co_filename.endswith(("warden.py", "zygote.py")):
             if any(name in found.f_locals for name in ("config", "command", "born")) and found.f_code.co_name != "main":
