@@ -13,7 +13,7 @@ const TEXT = { type: 'string', description: '' };
 const TOOLS = [
   define('code', { code: TEXT, timeout: { type: 'number', description: '' } }, ['code']),
   define('square', { n: { type: 'number', description: '' } }, ['n']),
-  define('move', { from: TEXT, to: TEXT }, ['from', 'to']),
+  define('move', { source: TEXT, target: TEXT }, ['source', 'target']),
   define('list', {}, []),
 ];
 
@@ -56,8 +56,8 @@ test('S-41 the name `input` is left to the tool, which knows it', () => {
 test('input for one argument that is no text is read as JSON, and one of several must be JSON', () => {
   assert.deepEqual(call('square', '12').args, { n: 12 });
   assert.deepEqual(call('square', 'twelve').args, { n: 'twelve' });
-  assert.match(call('move', 'a to b').problem ?? '', /must be a JSON object with "from", "to"\. Nothing ran/);
-  assert.deepEqual(call('move', '{"from": "a", "to": "b"}').args, { from: 'a', to: 'b' });
+  assert.match(call('move', 'a to b').problem ?? '', /must be a JSON object with "source", "target"\. Nothing ran/);
+  assert.deepEqual(call('move', '{"source": "a", "target": "b"}').args, { source: 'a', target: 'b' });
 });
 
 test('input that breaks off is never completed', () => {

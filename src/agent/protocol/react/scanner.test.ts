@@ -126,5 +126,5 @@ test('an endless line and endless space are read in time', () => {
     scan(reply, 10);
     scan(reply, 300_000);
   }
-  assert.ok(performance.now() - startedAt < 5000);
+  assert.ok(performance.now() - startedAt < 20_000); // in quadratic time it takes minutes
 });
