@@ -96,6 +96,15 @@ test('S-53 an observation that the model makes up is cut off, hung up on and nev
   never.resolve();
 });
 
+test('S-53 an answer that rests on nothing but a made-up observation is no answer, however often it comes', async () => {
+  const made = 'Thought: I ran it.\nObservation: 999\nFinal Answer: It is 999.';
+  const { llm, server } = await script(writes(made, made, act('print(6 * 7)'), 'Final Answer: It is 42.'));
+  const agent = new ReActAgent({ llm, tools: [lab.tool] });
+  assert.equal(await agent.run('What is 6 times 7?'), 'It is 42.');
+  assert.equal(server.requests.length, 4);
+  assert.doesNotMatch(JSON.stringify(server.requests), /999/);
+});
+
 test('S-53 the model is asked to stop before observations, unless its endpoint knows no stop words', async () => {
   const { llm, server } = await script((request) =>
     request['stop'] === undefined

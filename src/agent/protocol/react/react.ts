@@ -78,12 +78,13 @@ class ReActDialogue implements Dialogue {
   }
 
   /** Whoever does not follow the format is reminded of it once; words that come instead again are the answer. */
-  #read({ sections }: Scanner, wasCut: boolean): Move {
+  #read({ sections, isOver }: Scanner, wasCut: boolean): Move {
     this.#calls += 1;
     const wish = readWish(sections, { tools: this.#tools, id: `action_${this.#calls}`, isCut: wasCut });
     const words = sections.findLast(({ label }) => label === 'thought')?.text.trim() ?? '';
     const isUnclear = wish === undefined;
-    const takesWords = isUnclear && this.#wasUnclear && words !== '';
+    const isPlain = !isOver && sections.every(({ label }) => label === 'thought');
+    const takesWords = isUnclear && this.#wasUnclear && isPlain && words !== '';
     this.#wasUnclear = isUnclear;
     if (takesWords) return { kind: 'answer', answer: words };
     if (isUnclear) return { kind: 'unclear', complaint: NO_MOVE };

@@ -108,14 +108,19 @@ export class Scanner {
   }
 
   #open(label: Label, length: number): number {
-    const action = this.#action;
-    const isNext = action === undefined || label === 'input' || (label === 'answer' && isNoAction(action.text));
-    this.isOver = !isNext || (label === 'input' && this.#current?.label === 'input');
+    this.isOver = !this.#mayFollow(label);
     this.#endThought();
     if (!this.isOver) this.sections.push({ label, text: '' });
     if (label === 'action') this.#action ??= this.#current;
     this.#isAfterLabel = true;
     return length;
+  }
+
+  /** Before anything else a model may repeat what it was told; later on, an observation is one that it makes up. */
+  #mayFollow(label: Label): boolean {
+    if (label === 'observation') return this.sections.length === 0;
+    if (this.#action === undefined) return true;
+    return label === 'input' ? this.#current?.label === 'action' : label === 'answer' && isNoAction(this.#action.text);
   }
 
   #endThought(): void {
