@@ -1,6 +1,12 @@
 /** An agent that answers questions by writing Python, running it, and reading what came of it. */
-import { ActionEvent, FinalAnswerEvent, FunctionCallingAgent, ObservationEvent, OpenAILLM } from '../src/agent.ts';
-import { CodeInterpreterTool } from '../src/tools.ts';
+import {
+  ActionEvent,
+  CodeInterpreterTool,
+  FinalAnswerEvent,
+  FunctionCallingAgent,
+  ObservationEvent,
+  OpenAILLM,
+} from '../src/agent.ts';
 
 interface Payload {
   readonly stdout?: string;

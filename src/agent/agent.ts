@@ -3,9 +3,8 @@ import type { Tool } from '../tool/tool.ts';
 import { Chat, type ChatOptions } from './chat/chat.ts';
 import { Conversation } from './chat/conversation.ts';
 import { openTerminal } from './chat/terminal.ts';
-import { OpenAILLM } from '../model/openai.ts';
 import { parseNamedAgent, type AgentOptions, type AskOptions } from './options.ts';
-import { assemble, type AgentParts } from './parts.ts';
+import { assemble, LATER, type AgentParts } from './parts.ts';
 import { finalAnswer } from './step/answer.ts';
 import type { AgentEvent } from './step/events.ts';
 import type { AgentMemory } from './step/memory.ts';
@@ -23,11 +22,10 @@ export class Agent {
   #isAnswering = false;
 
   constructor(options: AgentOptions) {
-    const { name, instructions, model, maxHistoryChars, ...bounds } = parseNamedAgent(options);
+    const { name, instructions, model, maxHistoryChars, agentType, ...bounds } = parseNamedAgent(options);
     this.name = name;
     this.#conversation = new Conversation(instructions, maxHistoryChars);
-    // Not connected to here: an agent may be made before the environment is complete.
-    this.#parts = assemble(model ?? { connect: () => new OpenAILLM().connect() }, [], bounds);
+    this.#parts = assemble({ llm: model ?? LATER, tools: [], agentType }, bounds);
   }
 
   /** What it did, over all messages. */
@@ -42,7 +40,7 @@ export class Agent {
 
   /** Adds tools; from the next message on the model knows them. */
   toolset(source: ToolSource): Promise<this> {
-    for (const tool of source.tools()) this.#parts.toolbox.add(tool);
+    for (const tool of source.tools()) this.#parts.toolbox.tools.register(tool);
     return Promise.resolve(this);
   }
 

@@ -1,26 +1,20 @@
 /** The loop of an agent: the model writes, its calls are made one after the other, until it answers. */
-import { ToolMessage, type BaseMessage } from '@langchain/core/messages';
-import { VivariumError } from '../errors.ts';
-import { toOpenAITool } from '../tool/schema-forms.ts';
-import {
-  ActionEvent,
-  ErrorEvent,
-  FinalAnswerEvent,
-  ObservationEvent,
-  ThoughtEvent,
-  type AgentEvent,
-} from './step/events.ts';
+import type { BaseMessage } from '@langchain/core/messages';
+import type { Llm } from '../model/openai.ts';
+import type { Dialogue, Protocol, Reply, RequestedCall } from './protocol/protocol.ts';
+import { ActionEvent, ErrorEvent, FinalAnswerEvent, ObservationEvent, type AgentEvent } from './step/events.ts';
 import { AgentStep, type AgentMemory } from './step/memory.ts';
-import { modelFailure } from '../model/failure.ts';
-import { connect, type Llm } from '../model/openai.ts';
-import { streamReply, type BoundModel, type RequestedCall } from './reply.ts';
-import type { Seen, Toolbox } from './toolbox.ts';
+import type { Toolbox } from './toolbox/toolbox.ts';
 
 /** What an agent answers that has used up its iterations. */
 export const LIMIT_REACHED = 'I was unable to complete the task within the allowed number of steps.';
 
+/** In place of a tool, where the model named none. */
+const NO_ACTION = 'NoAction';
+
 export interface LoopParts {
   readonly llm: Llm;
+  readonly protocol: Protocol;
   readonly toolbox: Toolbox;
   readonly memory: AgentMemory;
   readonly maxIterations: number;
@@ -45,51 +39,40 @@ export class Loop {
 
   async *#iterate(messages: BaseMessage[], signal: AbortSignal | undefined): AsyncGenerator<AgentEvent> {
     signal?.throwIfAborted();
-    const model = await this.#bind();
-    for (let iteration = 0; iteration < this.#parts.maxIterations; iteration += 1) {
-      const reply = yield* streamReply(model, messages, signal);
+    const { llm, protocol, toolbox, maxIterations } = this.#parts;
+    const dialogue = await protocol.begin(llm, await toolbox.definitions());
+    for (let iteration = 0; iteration < maxIterations; iteration += 1) {
+      const reply = yield* dialogue.reply(messages, signal);
       messages.push(reply.message);
-      if (reply.calls.length === 0) return void (yield new FinalAnswerEvent(reply.text));
-      if (reply.text.trim() !== '') yield new ThoughtEvent(reply.text);
-      for (const call of reply.calls) {
-        const action = new ActionEvent(call.name, call.args);
-        yield action;
-        const seen = await this.#parts.toolbox.call(call, signal);
-        const { observation, text, isError } = seen;
-        this.#remember(action, { thought: reply.text, observation });
-        signal?.throwIfAborted();
-        messages.push(toMessage(call, seen));
-        yield new ObservationEvent({ tool: call.name, observation, text, isError });
-      }
+      if (reply.move.kind === 'answer') return void (yield new FinalAnswerEvent(reply.move.answer));
+      yield* this.#carryOut(reply, { dialogue, messages, signal });
     }
     yield new FinalAnswerEvent(LIMIT_REACHED);
   }
 
-  #remember(
-    { tool: action, tool_input: actionInput }: ActionEvent,
-    about: { thought: string; observation: string },
-  ): void {
-    this.#parts.memory.addStep(new AgentStep({ action, actionInput, ...about }));
-  }
-
-  async #bind(): Promise<BoundModel> {
-    const { llm, toolbox } = this.#parts;
-    const model = await connect(llm);
-    if (model.bindTools === undefined) throw cannotCallTools(model.getName());
-    const tools = (await toolbox.definitions()).map(toOpenAITool);
-    try {
-      return tools.length === 0 ? model : model.bindTools(tools);
-    } catch (error) {
-      throw modelFailure(error);
+  async *#carryOut({ move, thought }: Reply, { dialogue, messages, signal }: Course): AsyncGenerator<AgentEvent> {
+    if (move.kind === 'unclear') {
+      messages.push(dialogue.remind(move.complaint));
+      yield new ObservationEvent({ tool: NO_ACTION, observation: move.complaint, text: move.complaint, isError: true });
+    }
+    for (const call of move.kind === 'calls' ? move.calls : []) {
+      yield new ActionEvent(call.name, call.args);
+      const seen = await this.#parts.toolbox.call(call, signal);
+      this.#remember(call, { thought, observation: seen.observation });
+      signal?.throwIfAborted();
+      messages.push(dialogue.report(call, seen));
+      yield new ObservationEvent({ tool: call.name, ...seen });
     }
   }
+
+  #remember({ name, args }: RequestedCall, about: { thought: string; observation: string }): void {
+    this.#parts.memory.addStep(new AgentStep({ action: name, actionInput: args, ...about }));
+  }
 }
 
-function toMessage({ id, name }: RequestedCall, { text, isError }: Seen): ToolMessage {
-  return new ToolMessage({ content: text, tool_call_id: id, name, status: isError ? 'error' : 'success' });
-}
-
-function cannotCallTools(name: string): VivariumError {
-  const message = `The model ${name} cannot call tools: it has no bindTools. Use a chat model with native tool calling.`;
-  return new VivariumError('LLM_UNSUITABLE', message);
+/** Where a question has got to. */
+interface Course {
+  readonly dialogue: Dialogue;
+  readonly messages: BaseMessage[];
+  readonly signal: AbortSignal | undefined;
 }

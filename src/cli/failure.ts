@@ -58,7 +58,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   APPROVAL_EXPIRED: 'start the task again',
   APPROVAL_NOT_CLAIMED: '`vivarium approvals show ID` tells who runs it',
   LLM_NOT_CONFIGURED: 'set the variables that the message names, or use --base-url and --model',
-  LLM_UNSUITABLE: 'name another model with --model',
+  LLM_UNSUITABLE: 'use --react, or name another model with --model',
   LLM_FAILED: 'check --base-url, --model and the API key',
 };
 

@@ -97,6 +97,7 @@ function addAgentCommands(add: (name: string) => Command, context: Context, end:
     .option('--model <name>', 'model to ask (default: $VIVARIUM_LLM_MODEL)')
     .option('--base-url <url>', 'endpoint that speaks the protocol of OpenAI (default: $VIVARIUM_LLM_BASE_URL)')
     .option('--max-iterations <n>', 'how often the model may write before it must answer (default: 10)', parseCount)
+    .option('--react', 'for a model that cannot call tools: it writes its actions as text')
     .addHelpText('after', AGENT_HELP)
     .action(async (question: string | undefined, _: unknown, command: Command) => {
       const { agent } = await import('./commands/agent.ts');
@@ -152,6 +153,7 @@ const AGENT_HELP = `
 Examples:
   $ vivarium agent "Which month sold most? Draw it." --file sales.csv --output-dir .
   $ vivarium agent --base-url http://localhost:11434/v1 --model qwen3
+  $ vivarium agent --base-url http://localhost:11434/v1 --model gemma2 --react
   $ echo "What is 2 to the 100?" | vivarium agent | tee answer.txt
 
 Environment: VIVARIUM_LLM_BASE_URL, VIVARIUM_LLM_API_KEY, VIVARIUM_LLM_MODEL; else OPENAI_API_KEY, OPENAI_BASE_URL.

@@ -39,6 +39,8 @@ export interface Observation {
 /** Something that a model can call. */
 export interface Tool {
   readonly name: string;
+  /** False for one that is neither shown to a model nor carried out for it; absent means true. */
+  readonly isEnabled?: boolean;
   /** Asked anew for each conversation: it is built from the live session. */
   define(): Promise<ToolDefinition>;
   /** What the program does, and arguments that do not fit, are observations; only our own fault is thrown. */

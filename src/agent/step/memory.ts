@@ -1,4 +1,17 @@
-import type { ToolInput } from './tool-input.ts';
+import { VivariumError } from '../../errors.ts';
+import { ToolInput } from './tool-input.ts';
+
+export interface AgentStepOptions {
+  readonly thought?: string;
+  readonly action: string;
+  readonly actionInput?: ActionInput;
+  /** The name of `actionInput` in examples written for Python. */
+  readonly action_input?: ActionInput;
+  readonly observation: string;
+}
+
+/** Arguments by name, or what a tool with one argument was told. */
+type ActionInput = Readonly<Record<string, unknown>> | string;
 
 /** One call of a tool: why, what, and what came of it. */
 export class AgentStep {
@@ -8,10 +21,11 @@ export class AgentStep {
   /** As in the event: JSON of the tool's payload, or a sentence. */
   readonly observation: string;
 
-  constructor({ thought, action, actionInput, observation }: Omit<AgentStep, 'action_input'>) {
+  constructor({ thought = '', action, actionInput, action_input = {}, observation }: AgentStepOptions) {
+    const input = actionInput ?? action_input;
     this.thought = thought;
     this.action = action;
-    this.action_input = actionInput;
+    this.action_input = new ToolInput(typeof input === 'string' ? { input } : input);
     this.observation = observation;
   }
 
@@ -25,7 +39,8 @@ export class AgentMemory {
   readonly #maxSteps: number;
   #steps: AgentStep[] = [];
 
-  constructor(maxSteps: number) {
+  constructor(maxSteps = 200) {
+    if (!Number.isInteger(maxSteps) || maxSteps < 1) throw badLimit(maxSteps);
     this.#maxSteps = maxSteps;
   }
 
@@ -63,4 +78,23 @@ export class AgentMemory {
       )
       .join('\n');
   }
+
+  get is_full(): boolean {
+    return this.isFull;
+  }
+
+  add_step(step: AgentStep): void {
+    this.addStep(step);
+  }
+
+  format_scratchpad(): string {
+    return this.formatScratchpad();
+  }
+}
+
+function badLimit(maxSteps: number): VivariumError {
+  return new VivariumError(
+    'CONFIG_INVALID',
+    `A memory keeps a whole number of steps, at least 1, and not ${maxSteps}.`,
+  );
 }

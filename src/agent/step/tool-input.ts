@@ -17,16 +17,26 @@ export class ToolInput {
   }
 
   toString(): string {
-    return codeIn(this) ?? JSON.stringify(this);
+    return textOf(this);
   }
 
   /** Asked before `toString`, which an argument may hide. */
   [Symbol.toPrimitive](): string {
-    return codeIn(this) ?? JSON.stringify(this);
+    return textOf(this);
   }
 }
 
+/** Agents that write text call all that they tell a tool its `input`. */
+function textOf(args: ToolInput): string {
+  const isAlone = Object.keys(args).length === 1;
+  return codeIn(args) ?? (isAlone ? stringIn(args, 'input') : undefined) ?? JSON.stringify(args);
+}
+
 function codeIn(args: ToolInput): string | undefined {
-  const code = Object.getOwnPropertyDescriptor(args, 'code')?.value as unknown;
-  return typeof code === 'string' ? code : undefined;
+  return stringIn(args, 'code');
+}
+
+function stringIn(args: ToolInput, name: string): string | undefined {
+  const value = Object.getOwnPropertyDescriptor(args, name)?.value as unknown;
+  return typeof value === 'string' ? value : undefined;
 }

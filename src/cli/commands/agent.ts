@@ -23,6 +23,8 @@ export interface AgentFlags extends Omit<SessionFlags, 'echo'> {
   readonly model?: string;
   readonly baseUrl?: string;
   readonly maxIterations?: number;
+  /** The model writes its actions as text. */
+  readonly react?: boolean;
   readonly outputDir?: string;
 }
 
@@ -77,11 +79,12 @@ async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Contex
   const { artifacts } = interpreter;
   const stage = new Stage({ display, artifacts, folder, environment, isTerminal: stdout.isTerminal });
   const tool = new SessionTool({ session, interpreter, limits: config.limits, watcher: stage });
-  const { maxIterations } = flags;
+  const { maxIterations, react = false } = flags;
   const partner = new Agent({
     name: 'vivarium',
     instructions: [INSTRUCTIONS, ...notes].join('\n'),
     model: llm,
+    agentType: react ? 'react' : 'function_calling',
     ...(maxIterations !== undefined && { maxIterations }),
   });
   await partner.toolset({ tools: () => [tool] });

@@ -5,12 +5,10 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'vitest';
 import { Agent } from '../../../src/agent.ts';
-import { PythonInterpreterToolSet } from '../../../src/tools.ts';
 import { toolResults } from '../../support/openai-server.ts';
-import { code, script, useInterpreter } from './laboratory.ts';
+import { inSession, script, useInterpreter } from './laboratory.ts';
 
 const lab = useInterpreter();
-const toolset = { tools: () => [lab.tool] };
 
 /** What a chat shows when these lines are typed. */
 async function chat(agent: Agent, lines: readonly string[]): Promise<string> {
@@ -24,13 +22,13 @@ async function chat(agent: Agent, lines: readonly string[]): Promise<string> {
 
 test('P-06 a toolset is attached at run time, and chat talks until the input ends', async () => {
   const { llm, server } = await script([
-    { text: 'Let me see.', ...code('x = 2 ** 10\nprint(x)') },
+    { text: 'Let me see.', ...inSession('x = 2 ** 10\nprint(x)') },
     { text: 'It is 1024.' },
-    code('print(x + 1)'),
+    inSession('print(x + 1)'),
     { text: 'And that is 1025.' },
   ]);
   const agent = new Agent({ name: 'data_scientist', instructions: 'You analyze data.', model: llm });
-  await agent.toolset(toolset);
+  await agent.toolset(lab.toolset);
   const shown = await chat(agent, ['What is 2 to the 10?', '', 'And one more?']);
   assert.equal(
     shown,
@@ -51,9 +49,9 @@ test('P-06 a toolset is attached at run time, and chat talks until the input end
 });
 
 test('P-06 the model is told what was said before, calls and results included', async () => {
-  const { llm, server } = await script([code('print(3)'), { text: 'Three.' }, { text: 'As I said.' }]);
+  const { llm, server } = await script([inSession('print(3)'), { text: 'Three.' }, { text: 'As I said.' }]);
   const agent = new Agent({ name: 'a', model: llm });
-  await agent.toolset(toolset);
+  await agent.toolset(lab.toolset);
   await agent.run('first');
   assert.equal(await agent.run('second'), 'As I said.');
   const roles = server.requests[2]?.messages.map(({ role }) => role);
@@ -72,9 +70,9 @@ test('what was said goes in whole exchanges when it is too much, and all at once
 });
 
 test('an answer that fails leaves no trace in the conversation', async () => {
-  const { llm, server } = await script([code('print(1)'), { status: 500 }, { text: 'Fine.' }], { maxRetries: 0 });
+  const { llm, server } = await script([inSession('print(1)'), { status: 500 }, { text: 'Fine.' }], { maxRetries: 0 });
   const agent = new Agent({ name: 'a', model: llm });
-  await agent.toolset(toolset);
+  await agent.toolset(lab.toolset);
   await assert.rejects(agent.run('first'), { code: 'LLM_FAILED' });
   assert.equal(await agent.run('second'), 'Fine.');
   assert.deepEqual(
@@ -92,11 +90,11 @@ test('a chat says what failed and goes on; exit leaves', async () => {
 
 test('neither model nor program gives orders to the terminal', async () => {
   const { llm } = await script([
-    code('print("\\x1b]0;owned\\x07\\x1b[2Jtext")'),
+    inSession('print("\\x1b]0;owned\\x07\\x1b[2Jtext")'),
     { text: 'bye \u001B[31mred\u009B31m\r!' },
   ]);
   const agent = new Agent({ name: 'a', model: llm });
-  await agent.toolset(toolset);
+  await agent.toolset(lab.toolset);
   const shown = await chat(agent, ['go']);
   // oxlint-disable-next-line no-control-regex
   assert.doesNotMatch(shown, /[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/u);
@@ -106,10 +104,11 @@ test('neither model nor program gives orders to the terminal', async () => {
 test('P-47 two agents with one toolset have interpreters of their own', async () => {
   const { llm } = await script((request) => {
     const last = request.messages.at(-1);
-    return last?.role === 'user' ? code(last.content ?? '') : { text: last?.content ?? '' };
+    return last?.role === 'user' ? inSession(last.content ?? '') : { text: last?.content ?? '' };
   });
   const [first, second] = ['a', 'b'].map((name) => new Agent({ name, model: llm }));
   assert.ok(first && second);
+  const { toolset } = lab;
   await Promise.all([first.toolset(toolset), second.toolset(toolset)]);
   await Promise.all([first.run('x = 10'), second.run('x = 20')]);
   assert.match(await first.run('print(x)'), /^10$/m);
@@ -119,13 +118,9 @@ test('P-47 two agents with one toolset have interpreters of their own', async ()
 
 test('P-43 U-37 pictures of the toolset are for the page, not for the model', async () => {
   const program = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()';
-  const { llm, server } = await script([
-    { calls: [{ name: 'run_python_code', arguments: { code: program } }] },
-    { text: 'Drawn.' },
-  ]);
-  await using pythonTools = new PythonInterpreterToolSet({ name: 'python', engine: lab.interpreter });
+  const { llm, server } = await script([inSession(program), { text: 'Drawn.' }]);
   const agent = new Agent({ name: 'artist', model: llm });
-  await agent.toolset(pythonTools);
+  await agent.toolset(lab.toolset);
   await agent.run('Draw.');
   const payload = JSON.parse(agent.memory.steps[0]?.observation ?? '') as { base64_uri: string[] };
   assert.match(payload.base64_uri[0] ?? '', /^data:image\/png;base64,iVBORw0KGgo/);

@@ -81,6 +81,27 @@ test('the answer alone is on standard output, steps are on standard error', asyn
   assert.match(server.requests[0]?.tools?.[0]?.function.description ?? '', /60\.0 seconds and use 1024 MB/);
 });
 
+test('S-52 S-53 --react is for a model that cannot call tools, and without it there is a hint', async () => {
+  const server = await serve((request, turn) => {
+    if (request.tools) return { status: 400, message: 'gemma2 does not support tools' };
+    const action = 'Thought: I compute.\nAction: run_python_code\nAction Input:\n```python\nprint(6 * 7)\n```';
+    return {
+      text: turn < 2 ? `${action}\nObservation: 41\nFinal Answer: 41` : 'Thought: I know.\nFinal Answer: It is 42.',
+    };
+  });
+  const refused = await vivarium(['agent', 'What is 6 times 7?'], server.environment);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /does not support tools\. Use ReActAgent[^]*hint:.*--react/);
+  const {
+    code: exitCode,
+    stdout,
+    stderr,
+  } = await vivarium(['agent', '--react', 'What is 6 times 7?'], server.environment);
+  assert.equal(stdout, 'It is 42.\n');
+  assert.equal(stderr, 'I compute.\n│ print(6 * 7)\n42\nI know.\n');
+  assert.equal(exitCode, 0);
+});
+
 test('files and figures are put where they can be kept', async () => {
   const directory = await scratch();
   const server = await serve([

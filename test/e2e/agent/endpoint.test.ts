@@ -9,7 +9,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import { test } from 'vitest';
 import { ErrorEvent, FunctionCallingAgent, OpenAILLM, type AgentEvent } from '../../../src/agent.ts';
 import { OpenAIServer } from '../../support/openai-server.ts';
-import { code, script, useInterpreter } from './laboratory.ts';
+import { code, inSession, script, useInterpreter } from './laboratory.ts';
 
 const lab = useInterpreter();
 
@@ -146,8 +146,13 @@ test('aborting does not wait for an endpoint that asks for patience', async () =
 });
 
 test('aborting stops the code that runs, and its variables stay', async () => {
-  const { llm } = await script([code('x = 5'), code('while True: pass'), code('print(x)'), { text: '5' }]);
-  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool] });
+  const { llm } = await script([
+    inSession('x = 5'),
+    inSession('while True: pass'),
+    inSession('print(x)'),
+    { text: '5' },
+  ]);
+  const agent = new FunctionCallingAgent({ llm, tools: [lab.python] });
   const stop = new AbortController();
   const watch = async (): Promise<void> => {
     for await (const event of agent.streamSteps('?', { signal: stop.signal })) {
@@ -170,7 +175,7 @@ test('S-52 a model that cannot call tools is a clear error', async () => {
     }
   }
   const agent = new FunctionCallingAgent({ llm: new Mute({}), tools: [lab.tool] });
-  await assert.rejects(agent.run('?'), { code: 'LLM_UNSUITABLE', message: /Mute cannot call tools/ });
+  await assert.rejects(agent.run('?'), { code: 'LLM_UNSUITABLE', message: /Mute cannot call tools.*Use ReActAgent/ });
 });
 
 async function untilHungUp(server: OpenAIServer): Promise<void> {

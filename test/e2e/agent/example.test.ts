@@ -45,8 +45,11 @@ function run(code: string): Reply {
   return { calls: [{ name: 'code_interpreter', arguments: { code } }] };
 }
 
-async function runExample(server: OpenAIServer): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [path.join(ROOT, 'examples/code-execution-agent.ts')], {
+async function runExample(
+  server: OpenAIServer,
+  name: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [path.join(ROOT, 'examples', name)], {
     env: { ...process.env, ...server.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -57,7 +60,7 @@ async function runExample(server: OpenAIServer): Promise<{ code: number | null; 
 
 test('S-30 S-31 U-50 SB-14 the complete example answers its three questions, and its files stay', async () => {
   await using server = await OpenAIServer.start(model);
-  const { code, stdout, stderr } = await runExample(server);
+  const { code, stdout, stderr } = await runExample(server, 'code-execution-agent.ts');
   expect(stderr).toBe('');
   expect(code).toBe(0);
   const [, primes = '', random = '', chart = ''] = stdout.split('\nQ: ');
@@ -74,4 +77,31 @@ test('S-30 S-31 U-50 SB-14 the complete example answers its three questions, and
   const png = await readFile(path.resolve(ROOT, listed[0] ?? assert.fail()));
   expect(png.subarray(1, 4).toString()).toBe('PNG');
   expect(server.requests[0]?.model).toBe('gpt-4o-mini');
+});
+
+test('S-53 L-46 the example for models without tool calling uses a tool of its own and Python', async () => {
+  await using server = await OpenAIServer.start(({ messages, tools }) => {
+    if (tools) return { status: 400, message: 'this model does not support tools' };
+    const last = messages.at(-1)?.content ?? '';
+    const [, seen] = /^Observation: (?<seen>[\d.]+)/.exec(last) ?? [];
+    if (seen === undefined) return { text: 'Thought: I need the price.\nAction: look_up\nAction Input: A-17' };
+    if (seen === '87.5') return { text: `Thought: I know.\nFinal Answer: They cost ${seen}.` };
+    return { text: `Action: code_interpreter\nAction Input: {"code": "print(7 * ${seen})"}` };
+  });
+  const { code, stdout, stderr } = await runExample(server, 'react-agent.ts');
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  expect(stdout).toBe(
+    [
+      '[thought] I need the price.',
+      '[look_up] {"article":"A-17"}',
+      '[observation] 12.5',
+      '[code_interpreter] print(7 * 12.5)',
+      '[observation] 87.5',
+      '[thought] I know.',
+      '',
+      'They cost 87.5.',
+      '',
+    ].join('\n'),
+  );
 });

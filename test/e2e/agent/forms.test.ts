@@ -67,7 +67,7 @@ test('a program that raises is a ToolMessage that says so, with the traceback', 
 });
 
 test('threads of LangGraph have interpreters of their own, and plain calls get the text', async () => {
-  const tool = await toLangChainTool(lab.tool);
+  const tool = await toLangChainTool(lab.python);
   const inThread = (thread_id: string) => ({ configurable: { thread_id } });
   await tool.invoke({ code: 'y = 1' }, inThread('a'));
   assert.match(String(await tool.invoke({ code: 'print("y" in globals())' }, inThread('b'))), /^False$/m);
@@ -76,7 +76,7 @@ test('threads of LangGraph have interpreters of their own, and plain calls get t
 });
 
 test('aborting a LangChain call stops the code', async () => {
-  const tool = await toLangChainTool(lab.tool, { context: { clientId: 'abort' } });
+  const tool = await toLangChainTool(lab.python, { context: { clientId: 'abort' } });
   const call = tool.invoke({ code: 'while True: pass' }, { signal: AbortSignal.timeout(300) });
   await assert.rejects(call);
   assert.match(String(await tool.invoke({ code: 'print("free")' })), /^free$/m);

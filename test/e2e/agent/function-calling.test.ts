@@ -1,5 +1,6 @@
 /** The agent of the seeds: a real client of the model over HTTP, real Python behind the tool. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'vitest';
 import {
   ActionEvent,
@@ -12,7 +13,7 @@ import {
   type AgentEvent,
 } from '../../../src/agent.ts';
 import { toolResults } from '../../support/openai-server.ts';
-import { code, script, useInterpreter } from './laboratory.ts';
+import { code, inSession, script, useInterpreter } from './laboratory.ts';
 
 const lab = useInterpreter();
 
@@ -101,7 +102,9 @@ test('S-24 an observation is JSON with the five keys of the tool', async () => {
   const payload = JSON.parse(seen.observation) as Record<string, unknown>;
   assert.deepEqual(Object.keys(payload), ['stdout', 'stderr', 'files', 'plots', 'dataframes']);
   assert.equal(payload['stdout'], '7\n');
-  assert.deepEqual(payload['files'], [{ path: 'n.txt', size: 3 }]);
+  const [file] = payload['files'] as { path: string; size: number }[];
+  assert.equal(file?.size, 3);
+  assert.equal(await readFile(file.path, 'utf8'), 'abc');
   assert.deepEqual(toolResults(server.requests[1] ?? assert.fail()), [seen.text]);
 });
 
@@ -134,8 +137,8 @@ test('S-28 SB-13 OpenAILLM takes the name of a model and finds the endpoint in t
 });
 
 test('S-51 several calls of one reply run one after the other', async () => {
-  const { llm, server } = await script([code('x = 1', 'x += 1', 'print(x)'), { text: '2' }]);
-  await new FunctionCallingAgent({ llm, tools: [lab.tool] }).run('?');
+  const { llm, server } = await script([inSession('x = 1', 'x += 1', 'print(x)'), { text: '2' }]);
+  await new FunctionCallingAgent({ llm, tools: [lab.python] }).run('?');
   const messages = server.requests[1]?.messages ?? [];
   const asked = messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id));
   const answered = messages.flatMap(({ tool_call_id }) => (tool_call_id === undefined ? [] : [tool_call_id]));
@@ -207,12 +210,12 @@ test('SB-03 the model sees traceback and output of failing code, repairs it and 
 
 test('an agent whose code crashes the interpreter goes on with its variables', async () => {
   const { llm, server } = await script([
-    code('rows = [1, 2, 3]'),
-    code('import ctypes; ctypes.string_at(0)'),
-    code('print(sum(rows))'),
+    inSession('rows = [1, 2, 3]'),
+    inSession('import ctypes; ctypes.string_at(0)'),
+    inSession('print(sum(rows))'),
     { text: 'It is 6.' },
   ]);
-  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool] });
+  const agent = new FunctionCallingAgent({ llm, tools: [lab.python] });
   assert.equal(await agent.run('?'), 'It is 6.');
   const results = toolResults(server.requests[3] ?? assert.fail());
   assert.match(results[1] ?? '', /crashed.*\n.*every variable is as it was before this run/);
@@ -222,9 +225,10 @@ test('an agent whose code crashes the interpreter goes on with its variables', a
 test('P-47 two agents in one process never see each other’s variables', async () => {
   const { llm } = await script((request) => {
     const asked = request.messages.at(-1);
-    return asked?.role === 'user' ? code(asked.content ?? '') : { text: asked?.content ?? '' };
+    return asked?.role === 'user' ? inSession(asked.content ?? '') : { text: asked?.content ?? '' };
   });
-  const [first, second] = [lab.tool, lab.tool].map((tool) => new FunctionCallingAgent({ llm, tools: [tool] }));
+  const { python } = lab;
+  const [first, second] = ['a', 'b'].map(() => new FunctionCallingAgent({ llm, tools: [python] }));
   assert.ok(first && second);
   await first.run('secret = 41');
   assert.match(await second.run('print("secret" in globals())'), /^False$/m);
@@ -240,10 +244,18 @@ test('P-57 the model sees no more of an answer than it may', async () => {
 });
 
 test('P-57 a call that takes too long is stopped, the model is told why, and the variables stay', async () => {
-  const { llm, server } = await script([code('n = 7', 'while True: pass', 'print(n)'), { text: 'Seven.' }]);
-  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool], toolTimeoutMs: 500 });
+  const { llm, server } = await script([
+    inSession('n = 7'),
+    { text: 'Kept.' },
+    inSession('while True: pass', 'print(n)'),
+    { text: 'Seven.' },
+  ]);
+  const { python } = lab;
+  const clientId = 'patient';
+  await new FunctionCallingAgent({ llm, tools: [python], clientId }).run('?');
+  const agent = new FunctionCallingAgent({ llm, tools: [python], clientId, toolTimeoutMs: 1000 });
   assert.equal(await agent.run('?'), 'Seven.');
-  const [, stopped, after] = toolResults(server.requests[1] ?? assert.fail());
-  assert.match(stopped ?? '', /\[stopped: a call may take 500 ms\]$/);
+  const [stopped, after] = toolResults(server.requests[3] ?? assert.fail());
+  assert.match(stopped ?? '', /\[stopped: a call may take 1000 ms\]$/);
   assert.match(after ?? '', /^7$/m);
 });

@@ -1,22 +1,50 @@
-/** What the tests of agents share: one interpreter, and agents whose model follows a script. */
+/** What the tests of agents share: one interpreter with the tools that users have, and a model that follows a script. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { defaultModel } from '../../../src/model/openai.ts';
-import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { createInterpreter, type Interpreter } from '../../../src/session/interpreter.ts';
+import { CodeInterpreterTool, PythonInterpreterToolSet, type Tool } from '../../../src/tools.ts';
 import { OpenAIServer, type Reply, type Script } from '../../support/openai-server.ts';
-import { PythonTool } from '../../support/python-tool.ts';
 
-/** A code tool on an interpreter that lives as long as the tests of the file. */
-export function useInterpreter(): { readonly tool: PythonTool; readonly interpreter: Interpreter } {
+interface Laboratory {
+  readonly interpreter: Interpreter;
+  /** Runs each program by itself. */
+  readonly tool: CodeInterpreterTool;
+  /** Keeps the variables of each client. */
+  readonly toolset: PythonInterpreterToolSet;
+  /** `run_python_code` of the toolset. */
+  readonly python: Tool;
+}
+
+/** Tools on an interpreter that lives as long as the tests of the file. */
+export function useInterpreter(): Laboratory {
   let interpreter: Interpreter;
-  beforeAll(async () => (interpreter = await createInterpreter({ preload: [], poolSize: 1 })));
-  afterAll(() => interpreter.close());
+  let artifactDir: string;
+  beforeAll(async () => {
+    artifactDir = await mkdtemp(path.join(tmpdir(), 'vivarium-agent-'));
+    interpreter = await createInterpreter({ preload: ['matplotlib.pyplot'], poolSize: 1 });
+  });
+  afterAll(async () => {
+    await interpreter.close();
+    await rm(artifactDir, { recursive: true, force: true });
+  });
   return {
     get interpreter() {
       return interpreter;
     },
     get tool() {
-      return new PythonTool(interpreter);
+      return new CodeInterpreterTool({ engine: interpreter, artifactDir, timeout: 60, memoryLimitMb: 1024 });
+    },
+    get toolset() {
+      return new PythonInterpreterToolSet({ name: 'python', engine: interpreter });
+    },
+    get python() {
+      const [python] = this.toolset.tools();
+      if (python === undefined) throw new Error('the toolset has no tools');
+      return python;
     },
   };
 }
@@ -31,12 +59,21 @@ export async function script(
   return { server, llm: await defaultModel(options, server.environment) };
 }
 
-/** A reply that calls the code tool. */
+/** A reply that calls the tool which keeps nothing. */
 export function code(...programs: readonly string[]): Reply {
+  return calls('code_interpreter', programs);
+}
+
+/** A reply that calls the tool which keeps the variables. */
+export function inSession(...programs: readonly string[]): Reply {
+  return calls('run_python_code', programs);
+}
+
+function calls(name: string, programs: readonly string[]): Reply {
   return {
     calls: programs.map((program, index) => ({
       id: `call_${index}_${program.length}`,
-      name: 'code_interpreter',
+      name,
       arguments: { code: program },
     })),
   };

@@ -2,22 +2,23 @@ import assert from 'node:assert/strict';
 import { AIMessageChunk, HumanMessage } from '@langchain/core/messages';
 import { RunnableLambda } from '@langchain/core/runnables';
 import { test } from 'vitest';
-import { streamReply, type BoundModel, type Reply } from './reply.ts';
+import { streamReply, type NativeReply } from './native-reply.ts';
+import type { ReadyModel } from './stream.ts';
 
 /** A model that writes these pieces. */
-function model(...pieces: ConstructorParameters<typeof AIMessageChunk>[0][]): BoundModel {
+function model(...pieces: ConstructorParameters<typeof AIMessageChunk>[0][]): ReadyModel {
   const write = async function* () {
     await Promise.resolve();
     for (const fields of pieces) yield new AIMessageChunk(fields);
   };
-  return RunnableLambda.from(write) as unknown as BoundModel;
+  return RunnableLambda.from(write) as unknown as ReadyModel;
 }
 
 function piece(part: { index?: number; id?: string; name?: string; args?: string }) {
   return { content: '', tool_call_chunks: [{ type: 'tool_call_chunk' as const, ...part }] };
 }
 
-async function read(from: BoundModel): Promise<Reply> {
+async function read(from: ReadyModel): Promise<NativeReply> {
   const stream = streamReply(from, [new HumanMessage('?')], undefined);
   for (;;) {
     const next = await stream.next();

@@ -1,7 +1,7 @@
-import { VivariumError } from '../errors.ts';
-import type { CallContext, Tool, ToolDefinition } from '../tool/tool.ts';
+import type { CallContext, ToolDefinition } from '../../tool/tool.ts';
+import type { RequestedCall } from '../protocol/protocol.ts';
 import { fitForModel } from './model-text.ts';
-import type { RequestedCall } from './reply.ts';
+import type { ToolRegistry } from './registry.ts';
 
 export interface ToolboxOptions {
   /** Who calls, in words that the model neither sees nor chooses. */
@@ -20,30 +20,23 @@ export interface Seen {
 
 /** The tools of one agent. Whatever goes wrong with a call is something that the model is told. */
 export class Toolbox {
-  readonly #tools = new Map<string, Tool>();
+  readonly tools: ToolRegistry;
   readonly #options: ToolboxOptions;
 
-  constructor(tools: readonly Tool[], options: ToolboxOptions) {
+  constructor(tools: ToolRegistry, options: ToolboxOptions) {
+    this.tools = tools;
     this.#options = options;
-    for (const tool of tools) this.add(tool);
-  }
-
-  add(tool: Tool): void {
-    if (this.#tools.has(tool.name)) {
-      throw new VivariumError('CONFIG_INVALID', `There are two tools named '${tool.name}'. Give each its own name.`);
-    }
-    this.#tools.set(tool.name, tool);
   }
 
   /** Anew for each question: a definition tells what holds at the time. */
   definitions(): Promise<ToolDefinition[]> {
-    return Promise.all([...this.#tools.values()].map((tool) => tool.define()));
+    return this.tools.definitions();
   }
 
   /** Throws only when it was told to stop. */
   async call({ name, args, problem }: RequestedCall, signal: AbortSignal | undefined): Promise<Seen> {
-    const tool = this.#tools.get(name);
-    if (tool === undefined) return sentence(`Error: "Tool '${name}' not found. Available: [${this.#names()}]"`);
+    const tool = this.tools.find(name);
+    if (tool === undefined) return sentence(`Error: "${this.tools.notFound(name)}"`);
     if (problem !== undefined) return sentence(`Tool error: ${problem}`);
     const { context, toolTimeoutMs, maxToolContentLength } = this.#options;
     const deadline = AbortSignal.timeout(toolTimeoutMs);
@@ -58,10 +51,6 @@ export class Toolbox {
       const said = error instanceof Error ? error.message : String(error);
       return sentence(fitForModel(`Tool error: ${said}`, maxToolContentLength));
     }
-  }
-
-  #names(): string {
-    return [...this.#tools.keys()].map((name) => `'${name}'`).join(', ');
   }
 }
 

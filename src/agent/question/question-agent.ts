@@ -1,19 +1,19 @@
 import { HumanMessage, SystemMessage } from '@langchain/core/messages';
-import { parseFunctionCalling, type AskOptions, type FunctionCallingAgentOptions } from './options.ts';
-import { assemble, type AgentParts } from './parts.ts';
-import { finalAnswer } from './step/answer.ts';
-import type { AgentEvent } from './step/events.ts';
-import type { AgentMemory } from './step/memory.ts';
+import { parseQuestionAgent, type AgentType, type AskOptions, type QuestionAgentOptions } from '../options.ts';
+import { assemble, type AgentParts } from '../parts.ts';
+import { finalAnswer } from '../step/answer.ts';
+import type { AgentEvent } from '../step/events.ts';
+import type { AgentMemory } from '../step/memory.ts';
 
 /** Answers questions with the help of tools, each question by itself; what its tools keep, they keep. */
-export class FunctionCallingAgent {
+export abstract class QuestionAgent {
   readonly #systemPrompt: string;
   readonly #parts: AgentParts;
 
-  constructor(options: FunctionCallingAgentOptions) {
-    const { llm, tools, systemPrompt, ...bounds } = parseFunctionCalling(options);
+  constructor(options: QuestionAgentOptions, agentType: AgentType) {
+    const { llm, tools, systemPrompt, ...bounds } = parseQuestionAgent(options);
     this.#systemPrompt = systemPrompt;
-    this.#parts = assemble(llm, tools, bounds);
+    this.#parts = assemble({ llm, tools, agentType }, bounds);
   }
 
   /** What it did, over all questions. */
