@@ -47,6 +47,12 @@ export const Mount = z.strictObject({
 });
 export type Mount = Readonly<z.infer<typeof Mount>>;
 
+/** Variables of the environment in a session. */
+export const Variables = z.record(
+  z.string().regex(/^[A-Za-z_]\w*$/, 'must be a name of letters, digits and "_"'),
+  z.string(),
+);
+
 /** Everything that can be set, with its default and what it means. */
 export const Config = z.strictObject({
   dataDir: AbsolutePath.describe('Environments, workspaces, caches'),
@@ -66,6 +72,9 @@ export const Config = z.strictObject({
   idleMs: z.int().positive().nullable().default(3_600_000).describe('Idle time after which a session is closed'),
   artifactDays: z.number().positive().default(7).describe('How long files that runs produced are kept'),
   artifactMb: z.int().positive().default(4096).describe('How much of them is kept, oldest first to go'),
+  mounts: z.array(Mount).readonly().default([]).describe('What of the host a session sees unless it says otherwise'),
+  network: z.boolean().default(false).describe('Whether a session has the network of this machine unless it says so'),
+  environment: Variables.default({}).describe('Variables of the environment of a session unless it gives its own'),
   limits: Limits.prefault({}),
 });
 export type Config = Readonly<z.infer<typeof Config>>;

@@ -1,5 +1,7 @@
 /** Who gets which session: keys, caps, idle time and runs that leave nothing behind. */
-import { access } from 'node:fs/promises';
+import { access, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInterpreter, type Interpreter } from './interpreter.ts';
@@ -107,6 +109,33 @@ test('at the cap of all sessions the error comes at once; the interpreter has in
   await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
 });
 
+test('sessions that are opened by themselves have the mounts, network, environment and limits of the interpreter', async () => {
+  await using directory = await scratch();
+  await writeFile(path.join(directory.path, 'given'), 'from the host');
+  await chmod(directory.path, 0o755);
+  const mounts = [{ source: directory.path, target: '/given' }];
+  await using own = await small({ mounts, network: true, environment: { CITY: 'Paris' }, limits: { fileMb: 3 } });
+  const code = `import os, resource
+(open("/given/given").read(), os.environ.get("CITY"), resource.getrlimit(resource.RLIMIT_FSIZE)[0] >> 20)`;
+  const said = "('from the host', 'Paris', 3)";
+  for (const execution of [await own.runCode(code, { clientId: 'c' }), await own.runOnce(code)]) {
+    expect(execution).toMatchObject({
+      results: [{ data: { 'text/plain': said } }],
+      isolation: { network: 'host' },
+    });
+  }
+  expect(own.isolation.network).toBe('host');
+  const other = await own.runOnce('import os; (os.path.exists("/given"), os.environ.get("CITY"))', {
+    mounts: [],
+    network: false,
+    environment: {},
+  });
+  expect(other).toMatchObject({
+    results: [{ data: { 'text/plain': '(False, None)' } }],
+    isolation: { network: 'none' },
+  });
+});
+
 test('init code that fails is tried again, in a fresh interpreter, when the session is asked for next', async () => {
   const initCode =
     'fresh = "seen" not in globals(); seen = 1; open("tries", "a").write("x"); assert len(open("tries").read()) > 1';
@@ -145,4 +174,9 @@ test('a start that is given up leaves nothing running', async () => {
 
 function small(options: InterpreterOptions): Promise<Interpreter> {
   return createInterpreter({ preload: [], poolSize: 0, ...options });
+}
+
+async function scratch(): Promise<AsyncDisposable & { path: string }> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-interpreter-'));
+  return { path: directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
 }

@@ -34,7 +34,7 @@ interface InterpreterParts {
   readonly artifacts: ArtifactStore;
   readonly sessions: Sessions;
   readonly settings: SettingsParser;
-  readonly limits: Limits;
+  readonly config: Config;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -69,19 +69,20 @@ export class Interpreter implements AsyncDisposable {
       artifacts,
       sessions,
       settings,
-      limits: config.limits,
+      config,
       owned: stack.move(),
     });
   }
 
   /** What sessions may use unless they say otherwise. */
   get limits(): Limits {
-    return this.#parts.limits;
+    return this.#parts.config.limits;
   }
 
-  /** What confines sessions on this machine, as observed. */
+  /** What confines sessions on this machine unless they say otherwise, as observed. */
   get isolation(): Isolation {
-    return this.#parts.engine.isolation;
+    const { engine, config } = this.#parts;
+    return config.network ? { ...engine.isolation, network: 'host' } : engine.isolation;
   }
 
   /** Runs code in the session with this id, or in that of the chat or client, which is opened if need be. */

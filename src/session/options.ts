@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Limits, Mount, parse, type Config, type ConfigInput } from '../config.ts';
+import { Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
 import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
 
@@ -22,6 +22,7 @@ export interface SessionOptions {
   /** Null: none, though the interpreter has one. */
   readonly initCode?: string | null;
   readonly limits?: Partial<Limits>;
+  /** In place of those of the interpreter, as are `network` and `environment`. */
   readonly mounts?: readonly z.input<typeof Mount>[];
   readonly network?: boolean;
   /** Its files can be read and not changed by what runs in it; `/tmp` can be written. */
@@ -127,12 +128,10 @@ function settingsSchema(config: Config, initCode: string | null) {
     clientId: Name.optional(),
     initCode: z.string().nullable().default(initCode),
     limits: z.record(z.string(), z.unknown()).default({}).transform(overriding(config.limits)).pipe(Limits),
-    mounts: z.array(Mount).default([]),
-    network: z.boolean().default(false),
+    mounts: z.array(Mount).readonly().default(config.mounts),
+    network: z.boolean().default(config.network),
     readOnly: z.boolean().default(false),
-    environment: z
-      .record(z.string().regex(/^[A-Za-z_]\w*$/, 'must be a name of letters, digits and "_"'), z.string())
-      .default({}),
+    environment: Variables.default(config.environment),
     echo: z.enum(ECHO).default('last'),
     idleMs: z.int().positive().nullable().default(config.idleMs),
   });
