@@ -29,7 +29,7 @@ export const Limits = z.strictObject({
     .int()
     .nonnegative()
     .default(16)
-    .describe('Size of the file that has all of an output longer than `outputBytes`; 0 for no such file'),
+    .describe('Size of the file that has all of an output too long to be told to a model; 0 for no such file'),
   rollbackMb: z.int().nonnegative().default(64).describe('Largest workspace whose files `rollback` restores too'),
 });
 export type Limits = Readonly<z.infer<typeof Limits>>;

@@ -1,4 +1,4 @@
-import type { Execution, Json, ProducedFigure, ProducedFile, Result, Spill, StreamBytes } from './execution.ts';
+import type { Execution, Json, ProducedFigure, ProducedFile, Result, StreamBytes } from './execution.ts';
 
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
@@ -22,8 +22,6 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files'
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */
   readonly savedFigures?: readonly SavedFigure[];
-  /** Where all of an output is that is too long to be told. */
-  readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
 };
 
 export interface SavedFigure {

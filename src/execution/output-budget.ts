@@ -1,5 +1,8 @@
 import type { Truncation } from './execution.ts';
 
+/** What a model is told of one stream at least, unless asked for less: whatever is longer has a file. */
+export const TOLD_CHARS = 4000;
+
 const PIECE_BYTES = 1 << 16;
 
 /** A part of the text that nothing else came between. */
@@ -56,7 +59,7 @@ export class OutputBudget {
   }
 
   /** Numbers when something was cut. */
-  truncation(): Pick<Truncation, 'totalBytes' | 'keptBytes'> | undefined {
+  truncation(): Truncation | undefined {
     const omitted = this.#omittedBytes(this.#keptTail());
     return omitted === 0 ? undefined : { totalBytes: this.#totalBytes, keptBytes: this.#totalBytes - omitted };
   }

@@ -64,11 +64,11 @@ export class Transcript {
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, spills, dropped, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, ...summary } = this.#summary;
     const { stdout, stderr } = this.#streams;
     const truncated = {
-      ...cut('stdout', stdout, spills),
-      ...cut('stderr', stderr, spills),
+      ...cut('stdout', stdout),
+      ...cut('stderr', stderr),
       ...(dropped !== undefined && { dropped }),
     };
     return {
@@ -97,7 +97,7 @@ function joined(items: TranscriptItem[], item: TranscriptItem): TranscriptItem[]
   return items;
 }
 
-function cut(name: 'stdout' | 'stderr', budget: OutputBudget, spills: Summary['spills']): Execution['truncated'] {
+function cut(name: 'stdout' | 'stderr', budget: OutputBudget): Execution['truncated'] {
   const numbers = budget.truncation();
-  return numbers && { [name]: { ...numbers, ...spills?.[name] } };
+  return numbers && { [name]: numbers };
 }

@@ -41,7 +41,8 @@ export interface SessionParts {
   /** Of the Python that it runs on. */
   readonly pythonVersion: string;
   /** How an earlier session of this key ended, for the first run to say. */
-  readonly loss: Ending | undefined;
+  readonly loss?: Ending | undefined;
+  readonly isForOneRun?: boolean | undefined;
 }
 
 export interface SessionHooks {
@@ -66,7 +67,7 @@ export class Session implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   constructor(parts: SessionParts, hooks: SessionHooks) {
-    const { inner, key, settings, maxQueue, store, pythonVersion, loss } = parts;
+    const { inner, key, settings, maxQueue, store, pythonVersion, loss, isForOneRun } = parts;
     this.#pythonVersion = pythonVersion;
     this.id = inner.id;
     this.key = key;
@@ -74,7 +75,7 @@ export class Session implements AsyncDisposable {
     this.#inner = inner;
     this.#hooks = hooks;
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
-    this.files = new SessionFiles(inner, store, settings);
+    this.files = new SessionFiles(inner, store, settings, isForOneRun);
     const { files } = this;
     const products = new Products({ sessionId: inner.id, store, files, settings });
     this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });

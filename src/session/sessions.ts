@@ -128,6 +128,7 @@ export class Sessions implements AsyncDisposable {
         store: this.#store,
         pythonVersion: this.#pythonVersion,
         loss,
+        isForOneRun: isOnce,
       },
       {
         onEnd: (ending) => {
