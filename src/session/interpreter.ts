@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { ArtifactStore } from '../artifact/store.ts';
+import type { ArtifactStore } from '../artifact/store.ts';
 import { parseConfig, type Config, type Limits } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { startJupyterEngine } from '../engine/jupyter/engine.ts';
@@ -7,6 +7,7 @@ import { startLocalEngine } from '../engine/local/engine.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
+import { openArtifacts } from './artifacts.ts';
 import { resolveKey } from './keys.ts';
 import {
   parseKeyedRun,
@@ -20,8 +21,6 @@ import {
 import { choosePython } from './python.ts';
 import type { Session, SessionInfo } from './session.ts';
 import { Sessions } from './sessions.ts';
-
-const DAY_MS = 24 * 3_600_000;
 
 /** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
 export async function createInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
@@ -59,8 +58,8 @@ export class Interpreter implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const { engine, environment } = await (jupyter ? connect(jupyter, config, signal) : startHere(config, signal));
     stack.use(engine);
-    const artifacts = stack.use(new ArtifactStore(path.join(config.dataDir, 'artifacts')));
-    await artifacts.sweep({ maxAgeMs: config.artifactDays * DAY_MS, maxTotalBytes: config.artifactMb * 2 ** 20 });
+    const artifacts = stack.use(openArtifacts(config));
+    await artifacts.sweep();
     const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
     return new Interpreter({
