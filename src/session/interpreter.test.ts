@@ -3,7 +3,7 @@ import { access, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createInterpreter, type Interpreter } from './interpreter.ts';
 import type { InterpreterOptions } from './options.ts';
 
@@ -134,6 +134,45 @@ test('sessions that are opened by themselves have the mounts, network, environme
     results: [{ data: { 'text/plain': '(False, None)' } }],
     isolation: { network: 'none' },
   });
+});
+
+test('a place that is being left is waited for, and one that is taken is not', async () => {
+  await using own = await small({ maxSessions: 1 });
+  for (const n of [1, 2, 3]) {
+    const { results } = await own.runOnce(`${n}`);
+    expect(results).toMatchObject([{ data: { 'text/plain': `${n}` } }]);
+  }
+  const first = await own.createSession({ id: 'same' });
+  const closing = first.close();
+  await using second = await own.createSession({ id: 'same' });
+  await closing;
+  expect(second.isClosed).toBe(false);
+  await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
+});
+
+test('so is a place of a client', async () => {
+  await using own = await small({ maxSessionsPerClient: 1 });
+  for (const n of [1, 2]) {
+    const { outcome } = await own.runOnce(`${n}`, { clientId: 'c' });
+    expect(outcome.status).toBe('succeeded');
+  }
+});
+
+test('opening a session can be given up, its init code included, and leaves none behind', async () => {
+  await using own = await small({ maxSessions: 1 });
+  await expect(own.createSession({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  const controller = new AbortController();
+  const opening = own.createSession({
+    initCode: 'open("begun", "w").close()\nwhile True: pass',
+    signal: controller.signal,
+  });
+  const begun = async (): Promise<void> => access(path.join(own.listSessions()[0]?.workspace ?? '/none', 'begun'));
+  await vi.waitFor(begun, { timeout: 5000 });
+  const reason = new Error('changed my mind');
+  controller.abort(reason);
+  await expect(opening).rejects.toBe(reason);
+  await using session = await own.createSession();
+  expect(own.listSessions().map(({ id }) => id)).toEqual([session.id]);
 });
 
 test('init code that fails is tried again, in a fresh interpreter, when the session is asked for next', async () => {

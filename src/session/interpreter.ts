@@ -108,11 +108,16 @@ export class Interpreter implements AsyncDisposable {
 
   /** Opens a session and runs its init code. */
   async createSession(options: SessionOptions = {}): Promise<Session> {
+    const { settings, signal } = this.#parts.settings.parseCreated(options);
+    signal?.throwIfAborted();
     await using stack = new AsyncDisposableStack();
-    const session = stack.use(
-      await this.#parts.sessions.open({ settings: this.#parts.settings.parseSession(options) }),
-    );
-    await session.prepare();
+    const session = stack.use(await this.#parts.sessions.open({ settings, signal }));
+    using _ = onAbort(signal, () => void session.close().catch(() => undefined)); // disposing it meets the same error
+    await session.prepare().catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+    signal?.throwIfAborted();
     stack.move(); // ready: the caller owns it now
     return session;
   }
@@ -133,6 +138,11 @@ export class Interpreter implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {
+  signal?.addEventListener('abort', act, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', act) };
 }
 
 interface Started {

@@ -31,6 +31,8 @@ export interface SessionOptions {
   readonly echo?: Echo;
   /** Null: never closed for being idle. */
   readonly idleMs?: number | null;
+  /** Gives up opening it, its init code included. */
+  readonly signal?: AbortSignal;
 }
 
 /** What one run is asked for with. */
@@ -47,7 +49,7 @@ export interface RunOptions {
 }
 
 /** A session that runs once, and its run. */
-export type OnceOptions = Omit<SessionOptions, 'id' | 'idleMs'> & RunOptions;
+export type OnceOptions = Omit<SessionOptions, 'id' | 'idleMs' | 'signal'> & RunOptions;
 
 /** Whose session to run in: an id that exists, or the session of a chat or client, opened if need be. */
 export interface KeyOptions {
@@ -100,15 +102,23 @@ export type Settings = Readonly<z.infer<ReturnType<typeof settingsSchema>>>;
 /** Settings of sessions, with the defaults of one interpreter. */
 export class SettingsParser {
   readonly #session;
+  readonly #created;
   readonly #once;
 
   constructor(config: Config, initCode: string | null) {
     this.#session = settingsSchema(config, initCode);
+    this.#created = this.#session.extend({ signal: runShape.signal });
     this.#once = this.#session.omit({ id: true, idleMs: true }).extend(runShape);
   }
 
-  parseSession(options: SessionOptions): Settings {
+  parseSession(options: Omit<SessionOptions, 'signal'>): Settings {
     return parse(this.#session, options);
+  }
+
+  /** A session that somebody waits for. */
+  parseCreated(options: SessionOptions): { settings: Settings; signal: AbortSignal | undefined } {
+    const { signal, ...settings } = parse(this.#created, options);
+    return { settings, signal };
   }
 
   /** A session that runs once: what it is made with, and what runs in it. */

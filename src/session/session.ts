@@ -8,7 +8,7 @@ import type { ArtifactStore } from '../artifact/store.ts';
 import { toNotebook, type ExportOptions } from '../notebook/export.ts';
 import type { Notebook } from '../notebook/nbformat.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
-import { SessionFiles } from './run/files.ts';
+import { SessionFiles, type Cancellable } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
 import { Products } from './run/products.ts';
@@ -151,13 +151,13 @@ export class Session implements AsyncDisposable {
   }
 
   /** Sets variables to JSON values, as a run of its own that can be rolled back. */
-  async setVariables(variables: Readonly<Record<string, Json>>): Promise<void> {
-    await this.#assign(assignments(variables));
+  async setVariables(variables: Readonly<Record<string, Json>>, options: Cancellable = {}): Promise<void> {
+    await this.#assign(assignments(variables), options);
   }
 
   /** Gives the code `context`, whose data it reads by dots: `context.TYPE.key.field`. A run of its own, as above. */
-  async setContext(data: Readonly<Record<string, Json>>): Promise<void> {
-    await this.#assign(await contextAssignment(data));
+  async setContext(data: Readonly<Record<string, Json>>, options: Cancellable = {}): Promise<void> {
+    await this.#assign(await contextAssignment(data), options);
   }
 
   /** What the session has run, with what it showed, as a notebook of Jupyter: nbformat 4.5. */
@@ -195,8 +195,10 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #assign(code: string): Promise<void> {
-    const { outcome, error } = await this.#runs.execute(parseRun(code, { echo: 'none' }), 'variables');
+  async #assign(code: string, { signal }: Cancellable): Promise<void> {
+    const run = parseRun(code, { echo: 'none', ...(signal && { signal }) });
+    const { outcome, error } = await this.#runs.execute(run, 'variables');
+    if (outcome.status === 'cancelled') signal?.throwIfAborted();
     if (outcome.status !== 'succeeded') {
       throw new VivariumError('ENGINE_FAILED', `The variables could not be set: ${error?.value ?? outcome.status}.`);
     }

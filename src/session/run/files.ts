@@ -19,7 +19,7 @@ const MAX_KEPT_FILES = 100;
 const WORKSPACE = '/workspace';
 
 /** Aborting stops what is going on, not just the wait for it. */
-interface Cancellable {
+export interface Cancellable {
   readonly signal?: AbortSignal;
 }
 
@@ -72,7 +72,8 @@ export class SessionFiles {
     return signal === undefined ? stream : addAbortSignal(signal, stream);
   }
 
-  list({ signal }: Cancellable = {}): Promise<FileList> {
+  async list({ signal }: Cancellable = {}): Promise<FileList> {
+    signal?.throwIfAborted();
     return this.#place.list(signal);
   }
 
