@@ -117,7 +117,13 @@ function state({ state: receipt }: Execution): string[] {
     restored: [`[the process was lost (${receipt.reason ?? 'unknown'}); every variable is as it was before this run]`],
     lost: [`[all variables are lost (${receipt.reason ?? 'unknown'}); this is a fresh interpreter]`],
   }[receipt.status];
-  return [...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []), ...status];
+  return [
+    ...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []),
+    ...status,
+    ...(receipt.unprotected === undefined
+      ? []
+      : [`[if the next run crashes, all variables are lost: ${receipt.unprotected}]`]),
+  ];
 }
 
 function listNames(names: readonly string[]): string {
