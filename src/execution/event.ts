@@ -14,7 +14,7 @@ export type Event =
   | { readonly type: 'done'; readonly summary: Summary };
 
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */
-export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files' | 'figures'> & {
+export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'truncated' | 'files' | 'figures'> & {
   readonly outputBytes: StreamBytes;
   /** Why output is missing that did not even arrive. */
   readonly dropped?: string;

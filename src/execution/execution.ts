@@ -8,6 +8,8 @@ export interface Execution {
   readonly outcome: Outcome;
   readonly logs: { readonly stdout: string; readonly stderr: string };
   readonly results: readonly Result[];
+  /** What was printed and shown, in the order in which it came; without what `clear_output()` took away. */
+  readonly transcript: readonly TranscriptEntry[];
   readonly error?: PythonError;
   /** Of `resultVariable`, when it was asked for and exists; see docs/values.md. */
   readonly value?: Json;
@@ -37,6 +39,16 @@ export interface Result {
   readonly chart?: Json;
   readonly title?: string;
 }
+
+/** Text of one stream that nothing came between, or one of the results. */
+export type TranscriptEntry = {
+  /** When it arrived, in milliseconds since 1970; of text its beginning. */
+  readonly timeMs: number;
+} & (
+  | { readonly type: 'text'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
+  /** `index` is its place in `results`. */
+  | { readonly type: 'result'; readonly index: number }
+);
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

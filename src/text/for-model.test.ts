@@ -8,6 +8,7 @@ const QUIET: Execution = {
   outcome: { status: 'succeeded' },
   logs: { stdout: '', stderr: '' },
   results: [],
+  transcript: [],
   dataframes: [],
   figures: [],
   files: [],

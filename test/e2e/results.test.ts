@@ -111,6 +111,14 @@ for n in range(50):
   }
   const expected = Array.from({ length: 50 }, (_, n) => [`before ${n}`, `${n}`, `after ${n}`]).flat();
   expect(told).toEqual([...expected, "'the end'"]);
+  const { transcript, results } = await session.runCode(code);
+  const kept = transcript.map((entry) =>
+    entry.type === 'text' ? entry.text.trimEnd() : results[entry.index]?.data['text/plain'],
+  );
+  expect(kept).toEqual(told);
+  expect(transcript.map(({ timeMs }) => timeMs)).toEqual(
+    transcript.map(({ timeMs }) => timeMs).toSorted((a, b) => a - b),
+  );
 });
 
 test('output that is too long to be told is in a file, for the next run and for later', async () => {
