@@ -89,9 +89,13 @@ export function parseConfig(input: ConfigInput, environment: NodeJS.ProcessEnv =
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw new VivariumError('CONFIG_INVALID', `${z.prettifyError(parsed.error)}\nSee the list of options in README.md.`, {
-    cause: parsed.error,
-  });
+  throw new VivariumError(
+    'CONFIG_INVALID',
+    `${z.prettifyError(parsed.error)}\nAll options are listed in docs/options.md.`,
+    {
+      cause: parsed.error,
+    },
+  );
 }
 
 /** Which model agents talk to, over the protocol of OpenAI. */
