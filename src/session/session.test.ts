@@ -148,6 +148,16 @@ test('moving and listing files can be given up', async () => {
   await expect(session.files.upload('more', 'x', { signal })).rejects.toThrow('aborted');
 });
 
+test('without a root of its own a session finds a long output by its path on the host', async () => {
+  await using plain = await createInterpreter({ preload: [], poolSize: 0, isolation: 'none' });
+  await using session = await plain.createSession();
+  const { spills } = await session.runCode('import os\nprint("x" * 5000)\nos.chdir("/")');
+  const path = `${session.info().workspace}/.output/run-1.stdout.txt`;
+  expect(spills).toMatchObject({ stdout: { path, sizeBytes: 5001 } });
+  const { results } = await session.runCode(`len(open(${JSON.stringify(path)}).read())`);
+  expect(results).toMatchObject([{ data: { 'text/plain': '5001' } }]);
+});
+
 test('interrupt stops what runs, and harms nobody when nothing does', async () => {
   const session = await open();
   await session.interrupt();
