@@ -29,7 +29,7 @@ export const Limits = z.strictObject({
     .int()
     .nonnegative()
     .default(16)
-    .describe('Size of the file that has all of an output longer than `outputBytes`; 0 for no such file'),
+    .describe('Size of the file that has all of an output too long to be told to a model; 0 for no such file'),
   rollbackMb: z.int().nonnegative().default(64).describe('Largest workspace whose files `rollback` restores too'),
 });
 export type Limits = Readonly<z.infer<typeof Limits>>;
@@ -46,6 +46,12 @@ export const Mount = z.strictObject({
   writable: z.boolean().default(false),
 });
 export type Mount = Readonly<z.infer<typeof Mount>>;
+
+/** Variables of the environment in a session. */
+export const Variables = z.record(
+  z.string().regex(/^[A-Za-z_]\w*$/, 'must be a name of letters, digits and "_"'),
+  z.string(),
+);
 
 /** Everything that can be set, with its default and what it means. */
 export const Config = z.strictObject({
@@ -66,6 +72,9 @@ export const Config = z.strictObject({
   idleMs: z.int().positive().nullable().default(3_600_000).describe('Idle time after which a session is closed'),
   artifactDays: z.number().positive().default(7).describe('How long files that runs produced are kept'),
   artifactMb: z.int().positive().default(4096).describe('How much of them is kept, oldest first to go'),
+  mounts: z.array(Mount).readonly().default([]).describe('What of the host a session sees unless it says otherwise'),
+  network: z.boolean().default(false).describe('Whether a session has the network of this machine unless it says so'),
+  environment: Variables.default({}).describe('Variables of the environment of a session unless it gives its own'),
   limits: Limits.prefault({}),
 });
 export type Config = Readonly<z.infer<typeof Config>>;
@@ -80,9 +89,13 @@ export function parseConfig(input: ConfigInput, environment: NodeJS.ProcessEnv =
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw new VivariumError('CONFIG_INVALID', `${z.prettifyError(parsed.error)}\nSee the list of options in README.md.`, {
-    cause: parsed.error,
-  });
+  throw new VivariumError(
+    'CONFIG_INVALID',
+    `${z.prettifyError(parsed.error)}\nAll options are listed in docs/options.md.`,
+    {
+      cause: parsed.error,
+    },
+  );
 }
 
 /** Which model agents talk to, over the protocol of OpenAI. */

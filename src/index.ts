@@ -24,6 +24,7 @@ export type {
   Spill,
   StateReceipt,
   StreamBytes,
+  TranscriptEntry,
   Truncation,
   Variable,
   VariableChanges,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
-DISABLED = "print('Assume we have this package, ! is disabled!')"
+NO_SHELL = "print('Shell commands are not available here; write it in plain Python.')"
+NO_INSTALL = (
+    "print('Nothing can be installed here. There is:', ', '.join(sorted({d.name or '' for d in "
+    "__import__('importlib.metadata', fromlist=['']).distributions()}, key=str.lower)[:200]))"
+)
 _IGNORED = ("matplotlib", "config", "load_ext", "reload_ext", "autoreload")
 _INSTALLERS = ("pip", "conda", "mamba", "uv")
+_INSTALL = re.compile(rf"!?\s*(?:\S*python[\d.]*\s+-m\s+)?(?:{'|'.join(_INSTALLERS)})[\d.]*\s")
 _MAGIC = re.compile(r"([ \t]*)(!|%%?(?=[A-Za-z]))(.*)", re.DOTALL)
 
 
@@ -39,13 +44,13 @@ def replace(code: str, lineno: int | None, filename: str) -> str | None:
 def _meaning(mark: str, rest: str, where: tuple[str, int, int, str]) -> str:
     """Return the Python text for one notebook line."""
     if mark == "!":
-        return DISABLED
+        return NO_INSTALL if _INSTALL.match(rest) else NO_SHELL
     name, _, argument = rest.partition(" ")
     name = name.strip()
     if name == "time":
         return "" if mark == "%%" else argument.strip() or "pass"
     if mark == "%" and name in _INSTALLERS:
-        return DISABLED
+        return NO_INSTALL
     if mark == "%" and name in _IGNORED:
         return "pass"
     raise SyntaxError(f"magics are not available: {mark}{name[:50]}; write it in plain Python", where)

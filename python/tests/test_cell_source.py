@@ -2,6 +2,7 @@
 
 import __future__
 import contextlib
+import importlib.metadata
 import inspect
 import io
 import linecache
@@ -143,14 +144,22 @@ class Errors(unittest.TestCase):
 
 
 class Notebook(unittest.TestCase):
-    def test_shell_and_pip_lines_print_that_they_are_disabled(self) -> None:
-        code = "!pip install it's\n%pip install x\nfor i in range(2):\n    !ls (\ndone = 1\n%conda install \\\n   y\ndone"
+    def test_shell_and_pip_lines_say_what_there_is_instead(self) -> None:
+        code = (
+            "!pip install it's\n%pip install x\nfor i in range(2):\n    !ls (\ndone = 1\n"
+            "%conda install \\\n   y\n!python -m pip install z\ndone"
+        )
         prepared = prepare(code, filename="<c>", echo="none", flags=0)
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             for piece, _ in prepared.pieces:
                 eval(piece, {})
-        self.assertEqual(out.getvalue(), "Assume we have this package, ! is disabled!\n" * 5)
+        said = out.getvalue().splitlines()
+        shell = "Shell commands are not available here; write it in plain Python."
+        self.assertEqual([line == shell for line in said], [False, False, True, True, False, False])
+        there = sorted({found.name or "" for found in importlib.metadata.distributions()}, key=str.lower)
+        self.assertEqual(said[0], "Nothing can be installed here. There is: " + ", ".join(there[:200]))
+        self.assertEqual(len({line for line in said if line != shell}), 1)
 
     def test_settings_are_ignored_and_time_runs(self) -> None:
         code = "%matplotlib inline\n%config X.y = 1\n%load_ext autoreload\n%autoreload 2\n%time x = 3\nx"

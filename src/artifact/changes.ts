@@ -2,7 +2,8 @@ import { walk, type FoundFile, type Listing, type WalkCaps, type WalkOptions } f
 
 /** What a workspace held at a moment. */
 export interface Inventory extends Omit<Listing, 'files'> {
-  readonly files: ReadonlyMap<string, FoundFile>;
+  /** By path. Whoever puts a file there may add it, so that it is not taken for the doing of a run. */
+  readonly files: Map<string, FoundFile>;
   /** No file that was there before has a later time of change. */
   readonly takenAtNs: bigint;
 }

@@ -5,7 +5,7 @@ import { errnoOf, explain } from './errno.ts';
 import { mimeOf } from './mime.ts';
 import { makeDraftName, parsePath } from './names.ts';
 import type { OpenFile } from './open-file.ts';
-import { walk, type FoundFile, type Listing, type WalkOptions } from './walk.ts';
+import { describeFile, walk, type FoundFile, type Listing, type WalkOptions } from './walk.ts';
 
 /** The files of one session, as the host sees them. */
 export interface Workspace {
@@ -18,7 +18,11 @@ export type FileSource = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 export interface UploadOptions {
   readonly maxBytes: number;
+  /** What sets that limit, to be told when it is reached. */
+  readonly limit?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The file is in its place: told before anything else can happen to it, where it is on this host. */
+  readonly onPlaced?: ((file: FoundFile) => void) | undefined;
 }
 
 export interface FileFacts {
@@ -35,7 +39,7 @@ export interface FileList extends Omit<Listing, 'files'> {
 export async function upload(
   workspace: Workspace,
   path: string,
-  { source, maxBytes, signal }: UploadOptions & { readonly source: FileSource },
+  { source, onPlaced, ...limits }: UploadOptions & { readonly source: FileSource },
 ): Promise<FileFacts> {
   const { parents, name } = parsePath(path);
   const draft = makeDraftName();
@@ -44,12 +48,13 @@ export async function upload(
     try {
       await using file = await directory.createFile(draft);
       let sizeBytes = 0;
-      for await (const chunk of bounded(source, { path, maxBytes, signal }, (bytes) => (sizeBytes = bytes))) {
+      for await (const chunk of bounded(source, { path, ...limits }, (bytes) => (sizeBytes = bytes))) {
         await file.writeFile(chunk);
       }
       await file.chmod(0o644);
       if (isGiven(workspace.uid)) await file.chown(workspace.uid, workspace.uid);
       directory.rename(draft, name);
+      onPlaced?.(describeFile(path, directory.statOf(name)));
       return { path, sizeBytes, mime: mimeOf(name) };
     } catch (error) {
       removeDraft(directory, draft);
@@ -135,7 +140,7 @@ function removeDraft(directory: HeldDirectory, draft: string): void {
 /** The bytes of a source up to a limit; how many there were so far is told with each chunk. */
 export async function* bounded(
   source: FileSource,
-  { path, maxBytes, signal }: UploadOptions & { readonly path: string },
+  { path, maxBytes, limit = 'a file may have', signal }: UploadOptions & { readonly path: string },
   onBytes: (total: number) => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let sizeBytes = 0;
@@ -143,7 +148,7 @@ export async function* bounded(
     signal?.throwIfAborted();
     sizeBytes += chunk.length;
     if (sizeBytes > maxBytes) {
-      throw new VivariumError('FILE_TOO_LARGE', `"${path}" is larger than the ${maxBytes} bytes that a file may have.`);
+      throw new VivariumError('FILE_TOO_LARGE', `"${path}" is larger than the ${maxBytes} bytes that ${limit}.`);
     }
     onBytes(sizeBytes);
     yield chunk;

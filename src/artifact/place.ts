@@ -19,9 +19,9 @@ export interface Place {
   upload(path: string, options: UploadOptions & { readonly source: FileSource }): Promise<FileFacts>;
   /** The caller closes what it opened; a stream of it closes by itself. */
   open(path: string): Promise<PlacedFile>;
-  list(): Promise<FileList>;
+  list(signal?: AbortSignal): Promise<FileList>;
   remove(path: string): Promise<void>;
-  takeInventory(): Promise<Inventory>;
+  takeInventory(signal?: AbortSignal): Promise<Inventory>;
 }
 
 /** A file, open for reading. */
@@ -52,16 +52,16 @@ class HostPlace implements Place {
     return openFile(this.#workspace, path);
   }
 
-  list(): Promise<FileList> {
-    return listFiles(this.#workspace);
+  list(signal?: AbortSignal): Promise<FileList> {
+    return listFiles(this.#workspace, { signal });
   }
 
   async remove(path: string): Promise<void> {
     removeFile(this.#workspace, path);
   }
 
-  takeInventory(): Promise<Inventory> {
+  takeInventory(signal?: AbortSignal): Promise<Inventory> {
     const { path, uid } = this.#workspace;
-    return takeInventory(path, undefined, { uid });
+    return takeInventory(path, undefined, { uid, signal });
   }
 }

@@ -22,12 +22,14 @@ export class RemotePlace {
 
   async upload(
     path: string,
-    { source, maxBytes, signal }: UploadOptions & { readonly source: FileSource },
+    { source, onPlaced, ...limits }: UploadOptions & { readonly source: FileSource },
   ): Promise<FileFacts> {
     const { name } = parsePath(path);
     let sizeBytes = 0;
-    const chunks = bounded(source, { path, maxBytes, signal }, (bytes) => (sizeBytes = bytes));
-    await this.#workspace.write(path, chunks, signal);
+    const chunks = bounded(source, { path, ...limits }, (bytes) => (sizeBytes = bytes));
+    await this.#workspace.write(path, chunks, limits.signal);
+    const placed = onPlaced && (await this.#workspace.find(path));
+    if (placed) onPlaced?.(describe(placed));
     return { path, sizeBytes, mime: mimeOf(name) };
   }
 
@@ -46,8 +48,8 @@ export class RemotePlace {
     );
   }
 
-  async list(): Promise<FileList> {
-    const { files, cut } = await this.#files();
+  async list(signal?: AbortSignal): Promise<FileList> {
+    const { files, cut } = await this.#files(signal);
     const present = ({ path, sizeBytes, modifiedNs }: RemoteFile): FileList['files'][number] => {
       return { path, sizeBytes, mime: mimeOf(path), modifiedAt: new Date(Number(modifiedNs / 1_000_000n)) };
     };
@@ -59,15 +61,15 @@ export class RemotePlace {
     await this.#workspace.remove(path);
   }
 
-  async takeInventory(): Promise<Inventory> {
+  async takeInventory(signal?: AbortSignal): Promise<Inventory> {
     const takenAtNs = BigInt(Date.now()) * 1_000_000n;
-    const { files, cut } = await this.#files();
+    const { files, cut } = await this.#files(signal);
     return { ...NOTHING_SKIPPED, cut, takenAtNs, files: new Map(files.map((file) => [file.path, describe(file)])) };
   }
 
   /** Names that could fool a reader, or lead elsewhere, are not passed on. */
-  async #files(): ReturnType<RemoteWorkspace['list']> {
-    const { files, cut } = await this.#workspace.list();
+  async #files(signal?: AbortSignal): ReturnType<RemoteWorkspace['list']> {
+    const { files, cut } = await this.#workspace.list(signal);
     return { files: files.filter(({ path }) => isPlainPath(path)), cut };
   }
 }

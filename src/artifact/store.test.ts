@@ -19,7 +19,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Artifact } from './artifact.ts';
 import { openFile } from './files.ts';
-import { ArtifactStore } from './store.ts';
+import { ArtifactStore, type Retention } from './store.ts';
 
 const UID = process.getuid?.() ?? 0;
 const NOT_FOUND = { code: 'ARTIFACT_NOT_FOUND' };
@@ -150,6 +150,28 @@ test('a sweep removes the oldest until the rest fits, counting shared content on
   expect(await store.sweep({ maxTotalBytes: 99 })).toEqual({ removed: 3 });
 });
 
+test('a store that is in use stays within its size, and what came last stays', async () => {
+  const { store, keep } = await scratch({ maxTotalBytes: 1000 });
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await keep(name, name.repeat(400));
+  const names = (): string[] => store.list({ sessionId: 'session' }).map(({ name }) => name);
+  await vi.waitFor(() => expect(names()).toEqual(['d', 'e']));
+});
+
+test('a store that is in use forgets what is too old', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
+  const { store, keep } = await scratch({ maxAgeMs: 5000 });
+  const { id } = await keep('old', 'old');
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  await vi.waitFor(() => expect(() => store.find(id)).toThrow('There is no artifact'));
+});
+
+test('a store that is closed while it puts itself in order is closed', async () => {
+  const { store, keep } = await scratch({ maxTotalBytes: 1000 });
+  for (let n = 0; n < 250; n += 1) await keep(`${n}`, `${n}`.padEnd(50));
+  store.close();
+  expect(store.list({ sessionId: 'session' }).length).toBeGreaterThan(0);
+});
+
 test('a sweep of more than one batch gets to its end', async () => {
   const { store, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x');
@@ -242,7 +264,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-async function scratch(): Promise<{
+async function scratch(retention?: Retention): Promise<{
   directory: string;
   workspace: { path: string; uid: number };
   store: ArtifactStore;
@@ -252,7 +274,7 @@ async function scratch(): Promise<{
   const directory = path.join(base, 'artifacts');
   const workspace = { path: path.join(base, 'workspace'), uid: UID };
   mkdirSync(workspace.path);
-  const store = new ArtifactStore(directory);
+  const store = new ArtifactStore(directory, retention);
   onTestFinished(async () => {
     store.close();
     await rm(base, { recursive: true, force: true });

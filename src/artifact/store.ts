@@ -9,6 +9,7 @@ import { Draft, type DraftFacts } from './draft.ts';
 import { errnoOf } from './errno.ts';
 import type { OpenFile } from './open-file.ts';
 import { ArtifactRows } from './rows.ts';
+import { Upkeep } from './upkeep.ts';
 
 /** What a copy can be made of. */
 export type Keepable = Pick<OpenFile, 'mime' | 'chunks'>;
@@ -35,10 +36,14 @@ const SWEEP_BATCH = 100;
  */
 export class ArtifactStore implements Disposable {
   readonly #directory: string;
+  readonly #retention: Retention;
   #openRows: ArtifactRows | null = null;
+  #upkeep: Upkeep | null = null;
 
-  constructor(directory: string) {
+  /** While it is open it keeps itself within its retention. */
+  constructor(directory: string, retention: Retention = {}) {
     this.#directory = directory;
+    this.#retention = retention;
   }
 
   /** Copies a file into the store, as it is now. */
@@ -62,6 +67,7 @@ export class ArtifactStore implements Disposable {
         renameSync(draft, target);
         rows.insert(artifact);
       });
+      this.#upkeep?.added(artifact.sizeBytes);
       return artifact;
     });
   }
@@ -90,8 +96,17 @@ export class ArtifactStore implements Disposable {
     rows.transact(() => this.#drop(rows, rows.find(id) ?? fail(id)));
   }
 
-  /** Removes what is too old, then the oldest until the rest fits, and what processes that died left behind. */
-  async sweep({ maxAgeMs = Infinity, maxTotalBytes = Infinity }: Retention = {}): Promise<{
+  /** `trim`, and removes what processes that died left behind. */
+  async sweep(retention: Retention = this.#retention): Promise<{ readonly removed: number }> {
+    const rows = this.#rows();
+    const trimmed = await this.trim(retention);
+    await this.#removeAbandoned();
+    await this.#removeOrphans(rows);
+    return trimmed;
+  }
+
+  /** Removes what is too old, then the oldest until the rest fits. */
+  async trim({ maxAgeMs = Infinity, maxTotalBytes = Infinity } = this.#retention): Promise<{
     readonly removed: number;
   }> {
     const rows = this.#rows();
@@ -101,12 +116,12 @@ export class ArtifactStore implements Disposable {
       count = rows.transact(() => this.#dropOldest(rows, keptSince, maxTotalBytes));
       await nextTurn();
     }
-    await this.#removeAbandoned();
-    await this.#removeOrphans(rows);
     return { removed };
   }
 
   close(): void {
+    this.#upkeep?.[Symbol.dispose]();
+    this.#upkeep = null;
     this.#openRows?.[Symbol.dispose]();
     this.#openRows = null;
   }
@@ -119,6 +134,7 @@ export class ArtifactStore implements Disposable {
     if (this.#openRows === null) {
       mkdirSync(this.#incoming, { recursive: true, mode: 0o700 });
       this.#openRows = new ArtifactRows(path.join(this.#directory, 'artifacts.sqlite'));
+      this.#upkeep = new Upkeep(this, this.#retention.maxTotalBytes ?? Infinity);
     }
     return this.#openRows;
   }

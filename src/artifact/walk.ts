@@ -188,7 +188,7 @@ class Walker {
       if (stats.isDirectory()) return; // put there a moment ago: the file is gone
       if (!stats.isFile()) this.#skip(path, kindOf(stats));
       else if (isForeignLink(stats, this.#owner)) this.#skip(path, 'hard-link');
-      else this.#files.push(describe(path, stats));
+      else this.#files.push(describeFile(path, stats));
     } catch (error) {
       this.#skipFailed(path, error);
     }
@@ -232,6 +232,7 @@ function kindOf(entry: Pick<BigIntStats, 'isSymbolicLink' | 'isFIFO' | 'isSocket
   return entry.isSocket() ? 'socket' : 'device';
 }
 
-function describe(path: string, { size, dev, ino, mtimeNs, ctimeNs }: BigIntStats): FoundFile {
+/** What is known of a regular file. */
+export function describeFile(path: string, { size, dev, ino, mtimeNs, ctimeNs }: BigIntStats): FoundFile {
   return { path, sizeBytes: Number(size), dev, ino, mtimeNs, ctimeNs };
 }

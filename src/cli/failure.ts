@@ -1,6 +1,6 @@
 /** What went wrong, as people at a terminal and the programs that started us are told. */
 import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
-import type { Outcome } from '../execution/outcome.ts';
+import type { Outcome, PythonError } from '../execution/outcome.ts';
 import { makeVisible } from '../text/visible.ts';
 import type { Context } from './context.ts';
 
@@ -63,8 +63,14 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
 };
 
 /** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */
-export function exitCodeOf({ status }: Outcome): number {
-  return EXIT_CODES[status];
+export function exitCodeOf({ status }: Outcome, error?: PythonError): number {
+  const given = status === 'raised' && error?.name === 'SystemExit' ? numberOf(error.value) : null;
+  return given ?? EXIT_CODES[status];
+}
+
+/** Of `sys.exit(3)`: as Python hands it to the system, which sees eight bits of it; what failed is never 0. */
+function numberOf(value: string): number | null {
+  return /^-?\d{1,9}$/.test(value) ? Number(value) & 0xff || 1 : null;
 }
 
 const EXIT_CODES = {

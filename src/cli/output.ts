@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import type { TerminalText } from '../text/terminal-text.ts';
 
 /** Serial lines and some containers have terminals without a size. */
 const USUAL = { columns: 80, rows: 24 };
@@ -12,6 +13,7 @@ export class Output {
   readonly #stream: WriteStream;
   #isGone = false;
   #isAtLineStart = true;
+  #foreign: TerminalText | undefined;
 
   constructor(stream: WriteStream, onGone: () => void) {
     this.#stream = stream;
@@ -47,6 +49,19 @@ export class Output {
     if (this.#isGone || this.#stream.write(text)) return;
     // An error, which the listener above has seen, ends the wait too.
     await once(this.#stream, 'drain').catch(() => undefined);
+  }
+
+  /** Text of a program: on a terminal it may look as it likes and no more; anywhere else it is passed on as it is. */
+  async relay(text: string): Promise<void> {
+    if (!this.isTerminal) return this.write(text);
+    const { TerminalText: Filter } = await import('../text/terminal-text.ts'); // a pipe needs none
+    this.#foreign ??= new Filter();
+    await this.write(this.#foreign.add(text));
+  }
+
+  /** The program has said all that it will: what comes next does not look like it. */
+  async endRelay(): Promise<void> {
+    await this.write(this.#foreign?.end() ?? '');
   }
 
   line(text: string): Promise<void> {

@@ -47,6 +47,7 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
         .default('none'),
     )
     .option('--json', 'print the whole result as one JSON document, and nothing else')
+    .option('--output-dir <path>', 'put the files and figures that it makes here; replaces files of the same name')
     .addHelpText('after', RUN_HELP)
     .action(async (file: string | undefined, _: unknown, command: Command) => {
       const { run } = await import('./commands/run.ts');
@@ -137,8 +138,9 @@ Examples:
   $ echo "print('hello')" | vivarium run -
   $ vivarium run -c "import math; math.pi" --echo last
   $ vivarium run job.py --timeout-ms 5000 --memory-mb 256 --json
+  $ vivarium run report.py --output-dir out
 
-Exit code: 0 succeeded, 1 raised, 124 timed out, 137 out of memory or crashed, 130 interrupted,
+Exit code: 0 succeeded, 1 raised, N after sys.exit(N), 124 timed out, 137 out of memory or crashed, 130 interrupted,
            2 bad use, 3 no session can be opened here (see vivarium doctor).`;
 
 const REPL_HELP = `

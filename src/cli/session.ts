@@ -54,19 +54,21 @@ export async function show(events: AsyncIterable<Event>, { stdout, stderr }: Con
   for await (const event of events) {
     switch (event.type) {
       case 'output':
-        await (event.stream === 'stdout' ? stdout : stderr).write(event.text);
+        await (event.stream === 'stdout' ? stdout : stderr).relay(event.text);
         break;
       case 'clear': // what a terminal has shown stays shown
       case 'file':
       case 'figure':
         break;
       case 'result':
-        await stdout.line(event.result.data['text/plain'] ?? '');
+        await stdout.relay(`${event.result.data['text/plain'] ?? ''}\n`);
         break;
       case 'done':
         summary = event.summary;
     }
   }
+  await stdout.endRelay();
+  await stderr.endRelay();
   if (summary === undefined) throw new TypeError('an event stream ended without `done`');
   return summary;
 }

@@ -1,4 +1,4 @@
-import type { Execution, Json, ProducedFigure, ProducedFile, Result, Spill, StreamBytes } from './execution.ts';
+import type { Execution, Json, ProducedFigure, ProducedFile, Result, StreamBytes } from './execution.ts';
 
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
@@ -14,7 +14,7 @@ export type Event =
   | { readonly type: 'done'; readonly summary: Summary };
 
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */
-export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files' | 'figures'> & {
+export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'truncated' | 'files' | 'figures'> & {
   readonly outputBytes: StreamBytes;
   /** Why output is missing that did not even arrive. */
   readonly dropped?: string;
@@ -22,8 +22,6 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'truncated' | 'files'
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */
   readonly savedFigures?: readonly SavedFigure[];
-  /** Where all of an output is that is too long to be told. */
-  readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
 };
 
 export interface SavedFigure {

@@ -8,6 +8,8 @@ export interface Execution {
   readonly outcome: Outcome;
   readonly logs: { readonly stdout: string; readonly stderr: string };
   readonly results: readonly Result[];
+  /** What was printed and shown, in the order in which it came; without what `clear_output()` took away. */
+  readonly transcript: readonly TranscriptEntry[];
   readonly error?: PythonError;
   /** Of `resultVariable`, when it was asked for and exists; see docs/values.md. */
   readonly value?: Json;
@@ -19,6 +21,8 @@ export interface Execution {
   readonly state: StateReceipt;
   /** Present when output went over its budget: what was printed, what was kept. `dropped`: why some of it never arrived. */
   readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation; readonly dropped?: string };
+  /** Files with all of an output: of each stream of which a model may not be told everything. */
+  readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
   /** Bytes that leftover processes printed since the run before; they belong to no run and are not kept. */
   readonly background?: StreamBytes;
   readonly durationMs: number;
@@ -35,6 +39,16 @@ export interface Result {
   readonly chart?: Json;
   readonly title?: string;
 }
+
+/** Text of one stream that nothing came between, or one of the results. */
+export type TranscriptEntry = {
+  /** When it arrived, in milliseconds since 1970; of text its beginning. */
+  readonly timeMs: number;
+} & (
+  | { readonly type: 'text'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
+  /** `index` is its place in `results`. */
+  | { readonly type: 'result'; readonly index: number }
+);
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -91,19 +105,20 @@ export interface StreamBytes {
   readonly stderr: number;
 }
 
-export interface Truncation extends Spill {
+export interface Truncation {
   readonly totalBytes: number;
   readonly keptBytes: number;
 }
 
 /** All of an output, as a file. */
 export interface Spill {
-  /** Path of the file in the workspace. */
-  readonly spilledTo?: string;
+  /** Where the session's code finds it, whatever its working directory; absent where no later run can read it. */
+  readonly path?: string;
   /** Of the copy that outlives the session. */
-  readonly spillId?: string;
-  /** Bytes in it, when even the file has a limit and the output went over it. */
-  readonly spilledBytes?: number;
+  readonly id: string;
+  readonly sizeBytes: number;
+  /** Even the file has a limit, and this is no more than the beginning. */
+  readonly isCut?: true;
 }
 
 /** What the session's variables are worth after this run. */

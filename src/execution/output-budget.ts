@@ -1,10 +1,14 @@
 import type { Truncation } from './execution.ts';
 
+/** What a model is told of one stream at least, unless asked for less: whatever is longer has a file. */
+export const TOLD_CHARS = 4000;
+
 const PIECE_BYTES = 1 << 16;
 
 /** A part of the text that nothing else came between. */
 interface Piece {
   readonly order: number;
+  readonly timeMs: number;
   text: string;
   bytes: number;
 }
@@ -24,20 +28,20 @@ export class OutputBudget {
   }
 
   /** Text with the same `order` as the text before may be joined with it. */
-  add(text: string, order = 0): void {
+  add(text: string, order = 0, timeMs = 0): void {
     const bytes = Buffer.byteLength(text);
     this.#totalBytes += bytes;
     const room = this.#isHeadFull ? 0 : this.#half - this.#headBytes;
-    if (bytes <= room) return this.#addToHead({ order, text, bytes });
+    if (bytes <= room) return this.#addToHead({ order, timeMs, text, bytes });
     const fits = room > 0 ? firstBytes(text, room) : '';
-    if (fits !== '') this.#addToHead({ order, text: fits, bytes: Buffer.byteLength(fits) });
+    if (fits !== '') this.#addToHead({ order, timeMs, text: fits, bytes: Buffer.byteLength(fits) });
     this.#isHeadFull = true; // whatever follows belongs to the tail
     const rest = text.slice(fits.length);
-    this.#addToTail({ order, text: rest, bytes: bytes - Buffer.byteLength(fits) });
+    this.#addToTail({ order, timeMs, text: rest, bytes: bytes - Buffer.byteLength(fits) });
   }
 
   /** What was kept, with a line in the middle that says how much was not. */
-  pieces(): readonly { readonly order: number; readonly text: string }[] {
+  pieces(): readonly Pick<Piece, 'order' | 'timeMs' | 'text'>[] {
     const tail = this.#keptTail();
     const omitted = this.#omittedBytes(tail);
     const first = tail[0];
@@ -56,7 +60,7 @@ export class OutputBudget {
   }
 
   /** Numbers when something was cut. */
-  truncation(): Pick<Truncation, 'totalBytes' | 'keptBytes'> | undefined {
+  truncation(): Truncation | undefined {
     const omitted = this.#omittedBytes(this.#keptTail());
     return omitted === 0 ? undefined : { totalBytes: this.#totalBytes, keptBytes: this.#totalBytes - omitted };
   }
@@ -70,7 +74,7 @@ export class OutputBudget {
     const [first, ...rest] = this.#tail;
     if (first === undefined || this.#tailBytes <= this.#half) return this.#tail;
     const text = lastBytes(first.text, first.bytes - (this.#tailBytes - this.#half));
-    return [{ order: first.order, text, bytes: Buffer.byteLength(text) }, ...rest];
+    return [{ ...first, text, bytes: Buffer.byteLength(text) }, ...rest];
   }
 
   #addToHead(piece: Piece): void {

@@ -1,5 +1,5 @@
 import type { Event, Summary } from './event.ts';
-import type { Execution, ProducedFile, ProducedFigure, Result } from './execution.ts';
+import type { Execution, ProducedFile, ProducedFigure, Result, TranscriptEntry } from './execution.ts';
 import { OutputBudget } from './output-budget.ts';
 
 /** What a run printed or showed. */
@@ -7,12 +7,19 @@ export type TranscriptItem =
   | { readonly type: 'text'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
   | { readonly type: 'result'; readonly result: Result };
 
+interface Heard {
+  readonly order: number;
+  readonly timeMs: number;
+  readonly item: TranscriptItem;
+}
+
 /** Keeps what a run told, within a budget of bytes for each stream: as the one result, and in the order in which it came. */
 export class Transcript {
   readonly #streams;
   readonly #files: ProducedFile[] = [];
   readonly #figures: ProducedFigure[] = [];
-  #results: { readonly order: number; readonly result: Result }[] = [];
+  #results: { readonly order: number; readonly timeMs: number; readonly result: Result }[] = [];
+  #ordered: readonly Heard[] | undefined;
   #order = 0;
   #lastSource: 'stdout' | 'stderr' | 'other' = 'other';
   #clearedAt = 0;
@@ -26,11 +33,11 @@ export class Transcript {
     switch (event.type) {
       case 'output':
         this.#advance(event.stream);
-        this.#streams[event.stream].add(event.text, this.#order);
+        this.#streams[event.stream].add(event.text, this.#order, Date.now());
         break;
       case 'result':
         this.#advance('other');
-        this.#results.push({ order: this.#order, result: event.result });
+        this.#results.push({ order: this.#order, timeMs: Date.now(), result: event.result });
         break;
       case 'clear':
         this.#advance('other');
@@ -50,54 +57,75 @@ export class Transcript {
 
   /** Text and results in the order in which they came; what `clear_output()` took away is not among them. */
   items(): readonly TranscriptItem[] {
-    const texts = (['stdout', 'stderr'] as const).flatMap((stream) =>
-      this.#streams[stream]
-        .pieces()
-        .map(({ order, text }) => ({ order, item: { type: 'text', stream, text } as const })),
-    );
-    const results = this.#results.map(({ order, result }) => ({ order, item: { type: 'result', result } as const }));
-    return [...texts, ...results]
-      .filter(({ order }) => order > this.#clearedAt)
-      .toSorted((a, b) => a.order - b.order)
-      .reduce<TranscriptItem[]>((items, { item }) => joined(items, item), []);
+    return this.#inOrder().map(({ item }) => item);
   }
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, spills, dropped, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, ...summary } = this.#summary;
     const { stdout, stderr } = this.#streams;
     const truncated = {
-      ...cut('stdout', stdout, spills),
-      ...cut('stderr', stderr, spills),
+      ...cut('stdout', stdout),
+      ...cut('stderr', stderr),
       ...(dropped !== undefined && { dropped }),
     };
     return {
       ...summary,
       logs: { stdout: stdout.text(), stderr: stderr.text() },
       results: this.#results.map(({ result }) => result),
+      transcript: toEntries(this.#inOrder()),
       figures: this.#figures,
       files: this.#files,
       ...(Object.keys(truncated).length > 0 && { truncated }),
     };
   }
 
+  /** Put together once, however often it is asked for. */
+  #inOrder(): readonly Heard[] {
+    return (this.#ordered ??= [...this.#texts('stdout'), ...this.#texts('stderr'), ...this.#shown()]
+      .filter(({ order }) => order > this.#clearedAt)
+      .toSorted((a, b) => a.order - b.order)
+      .reduce<Heard[]>(joined, []));
+  }
+
+  #texts(stream: 'stdout' | 'stderr'): Heard[] {
+    const pieces = this.#streams[stream].pieces();
+    return pieces.map(({ order, timeMs, text }) => ({ order, timeMs, item: { type: 'text', stream, text } }));
+  }
+
+  #shown(): Heard[] {
+    return this.#results.map(({ order, timeMs, result }) => ({ order, timeMs, item: { type: 'result', result } }));
+  }
+
   /** Text of one stream that nothing came between is one item. */
   #advance(source: 'stdout' | 'stderr' | 'other'): void {
+    this.#ordered = undefined;
     if (source === 'other' || source !== this.#lastSource) this.#order += 1;
     this.#lastSource = source;
   }
 }
 
-/** Head and tail of one text are one item. */
-function joined(items: TranscriptItem[], item: TranscriptItem): TranscriptItem[] {
-  const last = items.at(-1);
-  if (item.type === 'text' && last?.type === 'text' && last.stream === item.stream) {
-    items[items.length - 1] = { ...last, text: last.text + item.text };
-  } else items.push(item);
-  return items;
+/** Results are told once: here only which of them. */
+function toEntries(heard: readonly Heard[]): TranscriptEntry[] {
+  let results = 0;
+  return heard.map(({ timeMs, item }) => {
+    if (item.type === 'text') return { timeMs, ...item };
+    results += 1;
+    return { timeMs, type: 'result', index: results - 1 };
+  });
 }
 
-function cut(name: 'stdout' | 'stderr', budget: OutputBudget, spills: Summary['spills']): Execution['truncated'] {
+/** Head and tail of one text are one item. */
+function joined(all: Heard[], next: Heard): Heard[] {
+  const last = all.at(-1);
+  const { item } = next;
+  if (item.type === 'text' && last?.item.type === 'text' && last.item.stream === item.stream) {
+    all[all.length - 1] = { ...last, item: { ...last.item, text: last.item.text + item.text } };
+  } else all.push(next);
+  return all;
+}
+
+function cut(name: 'stdout' | 'stderr', budget: OutputBudget): Execution['truncated'] {
   const numbers = budget.truncation();
-  return numbers && { [name]: { ...numbers, ...spills?.[name] } };
+  return numbers && { [name]: numbers };
 }

@@ -1,7 +1,9 @@
 /** Who gets which session: keys, caps, idle time and runs that leave nothing behind. */
-import { access } from 'node:fs/promises';
+import { access, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createInterpreter, type Interpreter } from './interpreter.ts';
 import type { InterpreterOptions } from './options.ts';
 
@@ -107,6 +109,72 @@ test('at the cap of all sessions the error comes at once; the interpreter has in
   await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
 });
 
+test('sessions that are opened by themselves have the mounts, network, environment and limits of the interpreter', async () => {
+  await using directory = await scratch();
+  await writeFile(path.join(directory.path, 'given'), 'from the host');
+  await chmod(directory.path, 0o755);
+  const mounts = [{ source: directory.path, target: '/given' }];
+  await using own = await small({ mounts, network: true, environment: { CITY: 'Paris' }, limits: { fileMb: 3 } });
+  const code = `import os, resource
+(open("/given/given").read(), os.environ.get("CITY"), resource.getrlimit(resource.RLIMIT_FSIZE)[0] >> 20)`;
+  const said = "('from the host', 'Paris', 3)";
+  for (const execution of [await own.runCode(code, { clientId: 'c' }), await own.runOnce(code)]) {
+    expect(execution).toMatchObject({
+      results: [{ data: { 'text/plain': said } }],
+      isolation: { network: 'host' },
+    });
+  }
+  expect(own.isolation.network).toBe('host');
+  const other = await own.runOnce('import os; (os.path.exists("/given"), os.environ.get("CITY"))', {
+    mounts: [],
+    network: false,
+    environment: {},
+  });
+  expect(other).toMatchObject({
+    results: [{ data: { 'text/plain': '(False, None)' } }],
+    isolation: { network: 'none' },
+  });
+});
+
+test('a place that is being left is waited for, and one that is taken is not', async () => {
+  await using own = await small({ maxSessions: 1 });
+  for (const n of [1, 2, 3]) {
+    const { results } = await own.runOnce(`${n}`);
+    expect(results).toMatchObject([{ data: { 'text/plain': `${n}` } }]);
+  }
+  const first = await own.createSession({ id: 'same' });
+  const closing = first.close();
+  await using second = await own.createSession({ id: 'same' });
+  await closing;
+  expect(second.isClosed).toBe(false);
+  await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
+});
+
+test('so is a place of a client', async () => {
+  await using own = await small({ maxSessionsPerClient: 1 });
+  for (const n of [1, 2]) {
+    const { outcome } = await own.runOnce(`${n}`, { clientId: 'c' });
+    expect(outcome.status).toBe('succeeded');
+  }
+});
+
+test('opening a session can be given up, its init code included, and leaves none behind', async () => {
+  await using own = await small({ maxSessions: 1 });
+  await expect(own.createSession({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  const controller = new AbortController();
+  const opening = own.createSession({
+    initCode: 'open("begun", "w").close()\nwhile True: pass',
+    signal: controller.signal,
+  });
+  const begun = async (): Promise<void> => access(path.join(own.listSessions()[0]?.workspace ?? '/none', 'begun'));
+  await vi.waitFor(begun, { timeout: 5000 });
+  const reason = new Error('changed my mind');
+  controller.abort(reason);
+  await expect(opening).rejects.toBe(reason);
+  await using session = await own.createSession();
+  expect(own.listSessions().map(({ id }) => id)).toEqual([session.id]);
+});
+
 test('init code that fails is tried again, in a fresh interpreter, when the session is asked for next', async () => {
   const initCode =
     'fresh = "seen" not in globals(); seen = 1; open("tries", "a").write("x"); assert len(open("tries").read()) > 1';
@@ -145,4 +213,9 @@ test('a start that is given up leaves nothing running', async () => {
 
 function small(options: InterpreterOptions): Promise<Interpreter> {
   return createInterpreter({ preload: [], poolSize: 0, ...options });
+}
+
+async function scratch(): Promise<AsyncDisposable & { path: string }> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-interpreter-'));
+  return { path: directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { ArtifactStore } from '../artifact/store.ts';
+import type { ArtifactStore } from '../artifact/store.ts';
 import { parseConfig, type Config, type Limits } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { startJupyterEngine } from '../engine/jupyter/engine.ts';
@@ -7,6 +7,7 @@ import { startLocalEngine } from '../engine/local/engine.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
+import { openArtifacts } from './artifacts.ts';
 import { resolveKey } from './keys.ts';
 import {
   parseKeyedRun,
@@ -21,8 +22,6 @@ import { choosePython } from './python.ts';
 import type { Session, SessionInfo } from './session.ts';
 import { Sessions } from './sessions.ts';
 
-const DAY_MS = 24 * 3_600_000;
-
 /** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
 export async function createInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
   return Interpreter.start(options);
@@ -34,7 +33,7 @@ interface InterpreterParts {
   readonly artifacts: ArtifactStore;
   readonly sessions: Sessions;
   readonly settings: SettingsParser;
-  readonly limits: Limits;
+  readonly config: Config;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -59,8 +58,8 @@ export class Interpreter implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const { engine, environment } = await (jupyter ? connect(jupyter, config, signal) : startHere(config, signal));
     stack.use(engine);
-    const artifacts = stack.use(new ArtifactStore(path.join(config.dataDir, 'artifacts')));
-    await artifacts.sweep({ maxAgeMs: config.artifactDays * DAY_MS, maxTotalBytes: config.artifactMb * 2 ** 20 });
+    const artifacts = stack.use(openArtifacts(config));
+    await artifacts.sweep();
     const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
     return new Interpreter({
@@ -69,19 +68,20 @@ export class Interpreter implements AsyncDisposable {
       artifacts,
       sessions,
       settings,
-      limits: config.limits,
+      config,
       owned: stack.move(),
     });
   }
 
   /** What sessions may use unless they say otherwise. */
   get limits(): Limits {
-    return this.#parts.limits;
+    return this.#parts.config.limits;
   }
 
-  /** What confines sessions on this machine, as observed. */
+  /** What confines sessions on this machine unless they say otherwise, as observed. */
   get isolation(): Isolation {
-    return this.#parts.engine.isolation;
+    const { engine, config } = this.#parts;
+    return config.network ? { ...engine.isolation, network: 'host' } : engine.isolation;
   }
 
   /** Runs code in the session with this id, or in that of the chat or client, which is opened if need be. */
@@ -108,11 +108,16 @@ export class Interpreter implements AsyncDisposable {
 
   /** Opens a session and runs its init code. */
   async createSession(options: SessionOptions = {}): Promise<Session> {
+    const { settings, signal } = this.#parts.settings.parseCreated(options);
+    signal?.throwIfAborted();
     await using stack = new AsyncDisposableStack();
-    const session = stack.use(
-      await this.#parts.sessions.open({ settings: this.#parts.settings.parseSession(options) }),
-    );
-    await session.prepare();
+    const session = stack.use(await this.#parts.sessions.open({ settings, signal }));
+    using _ = onAbort(signal, () => void session.close().catch(() => undefined)); // disposing it meets the same error
+    await session.prepare().catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+    signal?.throwIfAborted();
     stack.move(); // ready: the caller owns it now
     return session;
   }
@@ -133,6 +138,11 @@ export class Interpreter implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {
+  signal?.addEventListener('abort', act, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', act) };
 }
 
 interface Started {

@@ -12,6 +12,20 @@ test('what is not given comes from the interpreter', () => {
   expect(parser.parseSession({ initCode: null, idleMs: null })).toMatchObject({ initCode: null, idleMs: null });
 });
 
+test('mounts, network and environment of the interpreter hold until a session gives its own', () => {
+  const mounts = [{ source: '/srv/data', target: '/data' }];
+  const own = new SettingsParser(
+    parseConfig({ dataDir: '/tmp/none', mounts, network: true, environment: { A: '1', B: '2' } }),
+    null,
+  );
+  const inherited = { mounts: [{ ...mounts[0], writable: false }], network: true, environment: { A: '1', B: '2' } };
+  expect(own.parseSession({})).toMatchObject(inherited);
+  expect(own.parseOnce('1', {}).settings).toMatchObject(inherited);
+  const other = { mounts: [], network: false, environment: { C: '3' } };
+  expect(own.parseSession(other)).toMatchObject(other);
+  expect(own.parseSession(other).environment).not.toHaveProperty('A');
+});
+
 // What the compiler refuses, a caller from JavaScript may still send.
 test('an undefined limit is a limit that was not given', () => {
   // @ts-expect-error - see above

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Limits, Mount, parse, type Config, type ConfigInput } from '../config.ts';
+import { Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
 import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
 
@@ -22,6 +22,7 @@ export interface SessionOptions {
   /** Null: none, though the interpreter has one. */
   readonly initCode?: string | null;
   readonly limits?: Partial<Limits>;
+  /** In place of those of the interpreter, as are `network` and `environment`. */
   readonly mounts?: readonly z.input<typeof Mount>[];
   readonly network?: boolean;
   /** Its files can be read and not changed by what runs in it; `/tmp` can be written. */
@@ -30,6 +31,8 @@ export interface SessionOptions {
   readonly echo?: Echo;
   /** Null: never closed for being idle. */
   readonly idleMs?: number | null;
+  /** Gives up opening it, its init code included. */
+  readonly signal?: AbortSignal;
 }
 
 /** What one run is asked for with. */
@@ -46,7 +49,7 @@ export interface RunOptions {
 }
 
 /** A session that runs once, and its run. */
-export type OnceOptions = Omit<SessionOptions, 'id' | 'idleMs'> & RunOptions;
+export type OnceOptions = Omit<SessionOptions, 'id' | 'idleMs' | 'signal'> & RunOptions;
 
 /** Whose session to run in: an id that exists, or the session of a chat or client, opened if need be. */
 export interface KeyOptions {
@@ -99,15 +102,23 @@ export type Settings = Readonly<z.infer<ReturnType<typeof settingsSchema>>>;
 /** Settings of sessions, with the defaults of one interpreter. */
 export class SettingsParser {
   readonly #session;
+  readonly #created;
   readonly #once;
 
   constructor(config: Config, initCode: string | null) {
     this.#session = settingsSchema(config, initCode);
+    this.#created = this.#session.extend({ signal: runShape.signal });
     this.#once = this.#session.omit({ id: true, idleMs: true }).extend(runShape);
   }
 
-  parseSession(options: SessionOptions): Settings {
+  parseSession(options: Omit<SessionOptions, 'signal'>): Settings {
     return parse(this.#session, options);
+  }
+
+  /** A session that somebody waits for. */
+  parseCreated(options: SessionOptions): { settings: Settings; signal: AbortSignal | undefined } {
+    const { signal, ...settings } = parse(this.#created, options);
+    return { settings, signal };
   }
 
   /** A session that runs once: what it is made with, and what runs in it. */
@@ -127,12 +138,10 @@ function settingsSchema(config: Config, initCode: string | null) {
     clientId: Name.optional(),
     initCode: z.string().nullable().default(initCode),
     limits: z.record(z.string(), z.unknown()).default({}).transform(overriding(config.limits)).pipe(Limits),
-    mounts: z.array(Mount).default([]),
-    network: z.boolean().default(false),
+    mounts: z.array(Mount).readonly().default(config.mounts),
+    network: z.boolean().default(config.network),
     readOnly: z.boolean().default(false),
-    environment: z
-      .record(z.string().regex(/^[A-Za-z_]\w*$/, 'must be a name of letters, digits and "_"'), z.string())
-      .default({}),
+    environment: Variables.default(config.environment),
     echo: z.enum(ECHO).default('last'),
     idleMs: z.int().positive().nullable().default(config.idleMs),
   });

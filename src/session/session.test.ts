@@ -1,5 +1,6 @@
 /** Sessions with a real Python behind them. */
 import { access, writeFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../execution/event.ts';
 import { createInterpreter, type Interpreter } from './interpreter.ts';
@@ -116,6 +117,45 @@ test('an abort while running stops the program, keeps its output and the state',
   }
   expect(events.at(-1)).toMatchObject({ type: 'done', summary: { outcome: { status: 'cancelled' } } });
   expect((await session.runCode('kept')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
+});
+
+test('what waits for its turn to set variables can be given up, and sets nothing', async () => {
+  const session = await open();
+  const events = await occupy(session);
+  const controller = new AbortController();
+  const waiting = [
+    session.setVariables({ never: 1 }, { signal: controller.signal }),
+    session.setContext({}, { signal: controller.signal }),
+  ];
+  controller.abort(new Error('changed my mind'));
+  for (const given of waiting) await expect(given).rejects.toThrow('changed my mind');
+  await events.return();
+  const names = (await session.inspect()).map(({ name }) => name);
+  expect(names).not.toContain('never');
+  expect(names).not.toContain('context');
+});
+
+test('moving and listing files can be given up', async () => {
+  const session = await open();
+  await session.files.upload('data', Buffer.alloc(4 << 20));
+  const controller = new AbortController();
+  const stream = await session.files.download('data', { signal: controller.signal });
+  controller.abort();
+  await expect(buffer(stream)).rejects.toThrow('aborted');
+  const { signal } = controller;
+  await expect(session.files.download('data', { signal })).rejects.toThrow('aborted');
+  await expect(session.files.list({ signal })).rejects.toThrow('aborted');
+  await expect(session.files.upload('more', 'x', { signal })).rejects.toThrow('aborted');
+});
+
+test('without a root of its own a session finds a long output by its path on the host', async () => {
+  await using plain = await createInterpreter({ preload: [], poolSize: 0, isolation: 'none' });
+  await using session = await plain.createSession();
+  const { spills } = await session.runCode('import os\nprint("x" * 5000)\nos.chdir("/")');
+  const path = `${session.info().workspace}/.output/run-1.stdout.txt`;
+  expect(spills).toMatchObject({ stdout: { path, sizeBytes: 5001 } });
+  const { results } = await session.runCode(`len(open(${JSON.stringify(path)}).read())`);
+  expect(results).toMatchObject([{ data: { 'text/plain': '5001' } }]);
 });
 
 test('interrupt stops what runs, and harms nobody when nothing does', async () => {

@@ -8,7 +8,7 @@ import type { ArtifactStore } from '../artifact/store.ts';
 import { toNotebook, type ExportOptions } from '../notebook/export.ts';
 import type { Notebook } from '../notebook/nbformat.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
-import { SessionFiles } from './run/files.ts';
+import { SessionFiles, type Cancellable } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
 import { Products } from './run/products.ts';
@@ -41,7 +41,8 @@ export interface SessionParts {
   /** Of the Python that it runs on. */
   readonly pythonVersion: string;
   /** How an earlier session of this key ended, for the first run to say. */
-  readonly loss: Ending | undefined;
+  readonly loss?: Ending | undefined;
+  readonly isForOneRun?: boolean | undefined;
 }
 
 export interface SessionHooks {
@@ -66,7 +67,7 @@ export class Session implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   constructor(parts: SessionParts, hooks: SessionHooks) {
-    const { inner, key, settings, maxQueue, store, pythonVersion, loss } = parts;
+    const { inner, key, settings, maxQueue, store, pythonVersion, loss, isForOneRun } = parts;
     this.#pythonVersion = pythonVersion;
     this.id = inner.id;
     this.key = key;
@@ -74,7 +75,7 @@ export class Session implements AsyncDisposable {
     this.#inner = inner;
     this.#hooks = hooks;
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
-    this.files = new SessionFiles(inner, store, settings);
+    this.files = new SessionFiles(inner, store, settings, isForOneRun);
     const { files } = this;
     const products = new Products({ sessionId: inner.id, store, files, settings });
     this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
@@ -150,13 +151,13 @@ export class Session implements AsyncDisposable {
   }
 
   /** Sets variables to JSON values, as a run of its own that can be rolled back. */
-  async setVariables(variables: Readonly<Record<string, Json>>): Promise<void> {
-    await this.#assign(assignments(variables));
+  async setVariables(variables: Readonly<Record<string, Json>>, options: Cancellable = {}): Promise<void> {
+    await this.#assign(assignments(variables), options);
   }
 
   /** Gives the code `context`, whose data it reads by dots: `context.TYPE.key.field`. A run of its own, as above. */
-  async setContext(data: Readonly<Record<string, Json>>): Promise<void> {
-    await this.#assign(await contextAssignment(data));
+  async setContext(data: Readonly<Record<string, Json>>, options: Cancellable = {}): Promise<void> {
+    await this.#assign(await contextAssignment(data), options);
   }
 
   /** What the session has run, with what it showed, as a notebook of Jupyter: nbformat 4.5. */
@@ -194,8 +195,10 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #assign(code: string): Promise<void> {
-    const { outcome, error } = await this.#runs.execute(parseRun(code, { echo: 'none' }), 'variables');
+  async #assign(code: string, { signal }: Cancellable): Promise<void> {
+    const run = parseRun(code, { echo: 'none', ...(signal && { signal }) });
+    const { outcome, error } = await this.#runs.execute(run, 'variables');
+    if (outcome.status === 'cancelled') signal?.throwIfAborted();
     if (outcome.status !== 'succeeded') {
       throw new VivariumError('ENGINE_FAILED', `The variables could not be set: ${error?.value ?? outcome.status}.`);
     }

@@ -17,6 +17,8 @@ export interface Plan {
   readonly key?: string;
   /** It runs once: no twins guard its state, and nobody will ask what became of it. */
   readonly isOnce?: boolean;
+  /** Gives up opening. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A place under the caps, held from the wish for a session until its processes are gone. */
@@ -24,6 +26,8 @@ interface Slot {
   readonly clientId: string | undefined;
   readonly opening: Promise<Session>;
   session: Session | undefined;
+  /** The place is free again. */
+  readonly left: PromiseWithResolvers<void>;
 }
 
 interface SessionsParts {
@@ -53,16 +57,18 @@ export class Sessions implements AsyncDisposable {
 
   async open(plan: Plan): Promise<Session> {
     const { settings } = plan;
-    const id = settings.id ?? randomUUID();
-    this.#admit(id, settings.clientId);
-    const slot: Slot = { clientId: settings.clientId, opening: this.#start(id, plan), session: undefined };
+    const { clientId, id = randomUUID() } = settings;
+    await this.#whenLeft(id, plan);
+    this.#admit(id, clientId);
+    const opening = this.#start(id, plan);
+    const slot: Slot = { clientId, opening, session: undefined, left: Promise.withResolvers() };
     this.#slots.set(id, slot);
     try {
       slot.session = await slot.opening;
       this.#endings.forget(id);
       return slot.session;
     } catch (error) {
-      this.#slots.delete(id);
+      this.#leave(id);
       throw error;
     }
   }
@@ -115,9 +121,10 @@ export class Sessions implements AsyncDisposable {
     if (failures.length > 0) throw new AggregateError(failures, 'sessions could not be closed');
   }
 
-  async #start(id: string, { settings, key, isOnce = false }: Plan): Promise<Session> {
+  async #start(id: string, { settings, key, isOnce = false, signal }: Plan): Promise<Session> {
     const { limits, mounts, network, readOnly, environment } = settings;
-    const inner = await this.#engine.open({ id, limits, mounts, network, readOnly, environment, twins: !isOnce });
+    const walls = { limits, mounts, network, readOnly, environment };
+    const inner = await this.#engine.open({ id, ...walls, twins: !isOnce, ...(signal && { signal }) });
     const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
     return new Session(
       {
@@ -128,15 +135,40 @@ export class Sessions implements AsyncDisposable {
         store: this.#store,
         pythonVersion: this.#pythonVersion,
         loss,
+        isForOneRun: isOnce,
       },
       {
         onEnd: (ending) => {
           if (key !== undefined) this.#byKey.delete(key);
           if (!isOnce) this.#endings.add({ id, key, clientId: settings.clientId }, ending);
         },
-        onGone: () => this.#slots.delete(id),
+        onGone: () => this.#leave(id),
       },
     );
+  }
+
+  #leave(id: string): void {
+    this.#slots.get(id)?.left.resolve();
+    this.#slots.delete(id);
+  }
+
+  /** A place that is being left is worth waiting for: what closes is gone soon. */
+  async #whenLeft(id: string, { settings: { clientId }, signal }: Plan): Promise<void> {
+    for (let leaving = this.#leaving(id, clientId); leaving.length > 0; leaving = this.#leaving(id, clientId)) {
+      await unlessAborted(Promise.race(leaving), signal);
+    }
+  }
+
+  /** The places one of which has to be free first, as far as they will be. */
+  #leaving(id: string, clientId: string | undefined): readonly Promise<void>[] {
+    const { maxSessions, maxSessionsPerClient } = this.#caps;
+    const same = this.#slots.get(id);
+    if (same === undefined && this.#slots.size < Math.min(maxSessions, maxSessionsPerClient)) return [];
+    const slots = same === undefined ? [...this.#slots.values()] : [same];
+    const own = slots.filter((slot) => slot.clientId === clientId);
+    const isClientFull = clientId !== undefined && own.length >= maxSessionsPerClient;
+    if (same === undefined && this.#slots.size < maxSessions && !isClientFull) return [];
+    return (isClientFull ? own : slots).flatMap(({ session, left }) => (session?.isClosed ? [left.promise] : []));
   }
 
   /** Refuses at once what cannot be opened; nobody waits for a place that may never come. */
@@ -172,5 +204,18 @@ export class Sessions implements AsyncDisposable {
     return idleMs === null
       ? 'set `idleMs` to have idle ones closed'
       : `wait (idle ones are closed after ${describeDuration(idleMs)})`;
+  }
+}
+
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  if (signal === undefined) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

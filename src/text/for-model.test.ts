@@ -8,6 +8,7 @@ const QUIET: Execution = {
   outcome: { status: 'succeeded' },
   logs: { stdout: '', stderr: '' },
   results: [],
+  transcript: [],
   dataframes: [],
   figures: [],
   files: [],
@@ -101,4 +102,30 @@ test.for([
   [{ status: 'cancelled' }, '[cancelled]'],
 ] as const)('how a run ended is told: %o', ([outcome, line]) => {
   expect(forModel({ ...QUIET, outcome })).toBe(line);
+});
+
+test('a model hears that its variables are at risk, and why', () => {
+  const state = { ...QUIET.state, unprotected: '2 live threads besides the main one' };
+  expect(forModel({ ...QUIET, state })).toBe(
+    '[if the next run crashes, all variables are lost: 2 live threads besides the main one]',
+  );
+});
+
+test('what is cut says where all of it is, and what is whole does not', () => {
+  const spill = { path: '/workspace/.output/run-1.stdout.txt', id: 'a', sizeBytes: 7001 };
+  const long = { ...QUIET, logs: { stdout: 'x'.repeat(7000), stderr: '' }, spills: { stdout: spill } };
+  expect(forModel(long)).toMatch(
+    /1000 characters omitted[^]*\n\(all of it is in \/workspace\/\.output\/run-1\.stdout\.txt\)$/u,
+  );
+  expect(forModel({ ...long, logs: { stdout: 'x'.repeat(5000), stderr: '' } })).toBe('x'.repeat(5000));
+});
+
+test('two long streams leave room for what was shown', () => {
+  const text = forModel({
+    ...QUIET,
+    logs: { stdout: 'o'.repeat(9000), stderr: 'e'.repeat(9000) },
+    results: [{ kind: 'result', data: { 'text/plain': `begin ${'r'.repeat(1000)} end` } }],
+  });
+  expect(text).toMatch(/begin r{1000} end$/u);
+  expect(text.length).toBeLessThan(10_200);
 });

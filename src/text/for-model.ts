@@ -1,9 +1,12 @@
-import type { DataFrameSummary, Execution, ProducedFigure, Result } from '../execution/execution.ts';
+import type { DataFrameSummary, Execution, ProducedFigure, Result, Spill } from '../execution/execution.ts';
+import { TOLD_CHARS } from '../execution/output-budget.ts';
 import { escapeAnsi } from './clean-text.ts';
 
-const DEFAULT_MAX_CHARS = 10_000;
 /** Of one part, so that a long output cannot push the error out of sight. */
 const SHARE = 0.6;
+/** Of each stream where there are two: there is room left for what was shown. */
+const STREAM_SHARE = 0.4;
+const DEFAULT_MAX_CHARS = TOLD_CHARS / STREAM_SHARE;
 const MAX_LISTED = 20;
 const MAX_NAME_CHARS = 100;
 
@@ -13,33 +16,48 @@ const MAX_NAME_CHARS = 100;
  */
 export function forModel(execution: Execution, options: { readonly maxChars?: number } = {}): string {
   const { maxChars = DEFAULT_MAX_CHARS } = options;
-  const happened = [
-    ...printed(execution, maxChars),
+  const output = printed(execution, maxChars);
+  const roomLeft = maxChars - output.reduce((sum, { length }) => sum + length, 0);
+  const seen = [
     ...execution.results.flatMap((result, index) => shown(result, index, execution, maxChars)),
     ...execution.figures.filter(({ result }) => result === undefined).map(describeFigure),
     ...execution.dataframes.map(describeTable),
     ...files(execution),
   ];
   const parts = [
-    ...(happened.length > 0 ? [shorten(happened.join('\n'), maxChars)] : []),
+    ...output,
+    ...(seen.length > 0 ? [shorten(seen.join('\n'), Math.max(roomLeft, 0))] : []),
     ...ending(execution, maxChars),
     ...state(execution),
   ];
   return parts.length === 0 ? 'The code ran and printed nothing.' : parts.join('\n');
 }
 
-function printed({ logs, truncated }: Execution, maxChars: number): string[] {
+/** What is cut here or was cut before says where all of it is. */
+function printed({ logs, truncated, spills }: Execution, maxChars: number): string[] {
   const parts: string[] = [];
+  const share = logs.stdout === '' || logs.stderr === '' ? SHARE : STREAM_SHARE;
   for (const stream of ['stdout', 'stderr'] as const) {
-    const text = shorten(escapeAnsi(logs[stream]).trimEnd(), maxChars * SHARE);
-    if (text === '') continue;
+    const whole = escapeAnsi(logs[stream]).trimEnd();
+    if (whole === '') continue;
+    const text = shorten(whole, maxChars * share);
     const cut = truncated?.[stream];
-    const whole = cut?.spilledTo === undefined ? '' : `; all of it is in ${cut.spilledTo}`;
-    const note = cut && `\n(${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept${whole})`;
-    parts.push(`${stream === 'stderr' ? '[stderr]\n' : ''}${text}${note ?? ''}`);
+    const notes = [
+      ...(cut ? [`${cut.totalBytes} bytes were printed, ${cut.keptBytes} kept`] : []),
+      ...(cut || text !== whole ? describeSpill(spills?.[stream]) : []),
+    ];
+    const note = notes.length > 0 ? `\n(${notes.join('; ')})` : '';
+    parts.push(`${stream === 'stderr' ? '[stderr]\n' : ''}${text}${note}`);
   }
   if (truncated?.dropped !== undefined) parts.push(`[output is missing: ${truncated.dropped}]`);
   return parts;
+}
+
+function describeSpill(spill: Spill | undefined): string[] {
+  if (spill === undefined) return [];
+  const { path, id, sizeBytes, isCut } = spill;
+  const what = isCut ? `the first ${sizeBytes} bytes are` : 'all of it is';
+  return [`${what} ${path === undefined ? `kept as artifact ${id}` : `in ${path}`}`];
 }
 
 function shown(result: Result, index: number, { figures }: Execution, maxChars: number): string[] {
@@ -99,7 +117,13 @@ function state({ state: receipt }: Execution): string[] {
     restored: [`[the process was lost (${receipt.reason ?? 'unknown'}); every variable is as it was before this run]`],
     lost: [`[all variables are lost (${receipt.reason ?? 'unknown'}); this is a fresh interpreter]`],
   }[receipt.status];
-  return [...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []), ...status];
+  return [
+    ...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []),
+    ...status,
+    ...(receipt.unprotected === undefined
+      ? []
+      : [`[if the next run crashes, all variables are lost: ${receipt.unprotected}]`]),
+  ];
 }
 
 function listNames(names: readonly string[]): string {
@@ -116,5 +140,5 @@ function listNames(names: readonly string[]): string {
 function shorten(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const half = Math.floor(maxChars / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(-half)}`;
+  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
 }

@@ -8,6 +8,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { onTestFinished, test } from 'vitest';
+import { Terminal } from '../support/terminal.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const MAIN = path.join(ROOT, 'src/cli/main.ts');
@@ -89,7 +90,9 @@ test('a program that raises ends with 1 and its traceback on stderr', async () =
 
 test('sys.exit speaks to the shell, not to people', async () => {
   assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(0)']), { code: 0, stdout: '', stderr: '' });
-  assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(3)']), { code: 1, stdout: '', stderr: '' });
+  assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(3)']), { code: 3, stdout: '', stderr: '' });
+  assert.deepEqual(await vivarium(['run', '-c', 'exit(-1)', '--json']).then(({ code }) => code), 255);
+  assert.deepEqual(await vivarium(['run', '-c', 'exit(256)']), { code: 1, stdout: '', stderr: '' });
   assert.deepEqual(await vivarium(['run', '-c', 'exit("bye")']), { code: 1, stdout: '', stderr: 'bye\n' });
 });
 
@@ -194,6 +197,49 @@ test('a program from a file is called by its name in tracebacks', async () => {
   assert.ok(stderr.includes(`File "${file}", line 3, in <module>`), stderr);
   assert.ok(stderr.includes(`File "${file}", line 2, in f`), stderr);
   assert.doesNotMatch(stderr, /<cell/);
+});
+
+const MAKER = `
+import os
+import matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.show()
+os.makedirs("deep"); open("deep/report.csv", "w").write("a,b\\n")
+for n in range(2000): print(n)`;
+
+test('--json has the files, the figures and the long outputs too, and --output-dir gets them', async () => {
+  await using directory = await scratch();
+  const out = path.join(directory.path, 'out');
+  const { code, stdout, stderr } = await vivarium(['run', '--json', '--output-dir', out, '-c', MAKER]);
+  assert.deepEqual([code, part(stdout, 'files', '0', 'path')], [0, 'deep/report.csv']);
+  assert.deepEqual([part(stdout, 'figures', '0', 'mime'), part(stdout, 'figures', 'length')], ['image/png', 1]);
+  assert.equal(part(stdout, 'spills', 'stdout', 'sizeBytes'), 8890);
+  const made = ['figure-1.png', 'deep/report.csv', '.output/stdout.txt'].map((name) => path.join(out, name));
+  const [picture = '', report = '', output = ''] = made;
+  assert.equal(stderr, `vivarium: picture: ${picture}\nvivarium: file: ${report}\nvivarium: output: ${output}\n`);
+  assert.equal((await readFile(picture)).subarray(1, 4).toString(), 'PNG');
+  assert.equal(await readFile(report, 'utf8'), 'a,b\n');
+  assert.equal((await readFile(output)).length, 8890);
+});
+
+test('with --output-dir output still streams through, and a traceback still names the program', async () => {
+  await using directory = await scratch();
+  const program = 'import sys\nopen("half.txt", "w").write("x")\nprint("é", end="")\nsys.exit(3 / 0)';
+  const { code, stdout, stderr } = await vivarium(['run', '--output-dir', directory.path, '-c', program]);
+  assert.deepEqual([code, stdout], [1, 'é']);
+  assert.match(stderr, /File "<string>", line 4[^]*ZeroDivisionError/);
+  assert.equal(await readFile(path.join(directory.path, 'half.txt'), 'utf8'), 'x');
+});
+
+test('a program may colour the terminal and give it no orders; a pipe gets what it printed', async () => {
+  const code = String.raw`print("\x1b[31mred\x1b[2J\x1b]0;title\x07"); open("lost.txt", "w"); raise ValueError("\x1b[5n")`;
+  const piped = await vivarium(['run', '-c', code]);
+  assert.equal(piped.stdout, '\u001B[31mred\u001B[2J\u001B]0;title\u0007\n');
+  const terminal = new Terminal([MAIN, 'run', '-c', code], ENV);
+  const said = await terminal.until('--output-dir keeps files');
+  assert.ok(said.startsWith('\u001B[31mred\\u{1b}[2J\\u{1b}]0;title\\u{7}\r\n\u001B[0m'), said);
+  assert.ok(said.includes('ValueError: \\u{1b}[5n'), said);
+  assert.match(said, /vivarium: lost\.txt: gone with the session/);
+  assert.equal(await terminal.ended(), 1);
 });
 
 test('--json prints the execution and nothing else', async () => {

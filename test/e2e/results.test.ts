@@ -111,27 +111,96 @@ for n in range(50):
   }
   const expected = Array.from({ length: 50 }, (_, n) => [`before ${n}`, `${n}`, `after ${n}`]).flat();
   expect(told).toEqual([...expected, "'the end'"]);
+  const { transcript, results } = await session.runCode(code);
+  const kept = transcript.map((entry) =>
+    entry.type === 'text' ? entry.text.trimEnd() : results[entry.index]?.data['text/plain'],
+  );
+  expect(kept).toEqual(told);
+  expect(transcript.map(({ timeMs }) => timeMs)).toEqual(
+    transcript.map(({ timeMs }) => timeMs).toSorted((a, b) => a - b),
+  );
 });
 
 test('output that is too long to be told is in a file, for the next run and for later', async () => {
   await using small = await interpreter.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
   const execution = await small.runCode(`for n in range(2000): print(n)`);
-  const { spilledTo = '', spillId = '', ...numbers } = execution.truncated?.stdout ?? {};
-  expect(numbers).toEqual({ totalBytes: 8890, keptBytes: 2000 });
+  const { path = '', id = '', sizeBytes } = execution.spills?.stdout ?? {};
+  expect(execution.truncated?.stdout).toEqual({ totalBytes: 8890, keptBytes: 2000 });
+  expect(sizeBytes).toBe(8890);
   expect(execution.files).toEqual([]);
-  expect(forModel(execution)).toContain(`8890 bytes were printed, 2000 kept; all of it is in ${spilledTo}`);
-  const next = await small.runCode(`len(open(${JSON.stringify(spilledTo)}).read())`);
+  expect(forModel(execution)).toContain(`8890 bytes were printed, 2000 kept; all of it is in ${path}`);
+  const next = await small.runCode(`len(open(${JSON.stringify(path)}).read())`);
   expect(next.results[0]?.data['text/plain']).toBe('8890');
   expect(next.files).toEqual([]);
-  expect((await buffer(await interpreter.artifacts.open(spillId))).length).toBe(8890);
+  expect((await buffer(await interpreter.artifacts.open(id))).length).toBe(8890);
+});
+
+test('output of which a model is told only a part is whole in a file that it finds from any directory', async () => {
+  await using talker = await interpreter.createSession();
+  const execution = await talker.runCode(`
+import os, sys
+os.makedirs('sub'); os.chdir('sub')
+for n in range(40_000): print(n)
+sys.stderr.write('e' * 4500)`);
+  expect(execution.truncated).toBeUndefined();
+  const text = forModel(execution);
+  const [, path = ''] = /characters omitted …[^]*\(all of it is in (\S+)\)\n\[stderr\]/u.exec(text) ?? [];
+  expect(path).toBe('/workspace/.output/run-1.stdout.txt');
+  expect(text).toContain('(all of it is in /workspace/.output/run-1.stderr.txt)');
+  const next = await talker.runCode(`len(open(${JSON.stringify(path)}).read())`);
+  expect(next.results[0]?.data['text/plain']).toBe('228890');
+  const quiet = await talker.runCode("print('x' * 3000); sys.stderr.write('y' * 500); None");
+  expect(quiet.spills).toBeUndefined();
+});
+
+test('where no later run can read it, the kept copy is named', async () => {
+  const execution = await interpreter.runOnce('for n in range(2000): print(n)');
+  const { path, id = '' } = execution.spills?.stdout ?? {};
+  expect(path).toBeUndefined();
+  expect(forModel(execution)).toContain(`(all of it is kept as artifact ${id})`);
+  expect((await buffer(await interpreter.artifacts.open(id))).length).toBe(8890);
+});
+
+test('a file that is uploaded while code runs is not its doing, and hides nothing that is', async () => {
+  await using busy = await interpreter.createSession();
+  await busy.runCode('1');
+  let written: string[] = [];
+  const code = `
+import os, time
+open('mine.txt', 'w').write('x')
+print('written', flush=True)
+while not os.path.exists('go'): time.sleep(0.005)
+open('later.txt', 'w').write('y')`;
+  for await (const event of busy.stream(code)) {
+    if (event.type === 'output') await busy.files.upload('go', 'now');
+    if (event.type === 'file') written = [...written, event.file.path];
+  }
+  expect(written).toEqual(['later.txt', 'mine.txt']);
+  expect((await busy.runCode('x = 1')).files).toEqual([]);
+});
+
+test('an upload that the workspace has no room for is refused, and harms no run', async () => {
+  await using small = await interpreter.createSession({ limits: { workspaceMb: 4 } });
+  const refusal = { code: 'FILE_TOO_LARGE', message: expect.stringContaining('workspaceMb') as unknown };
+  await expect(small.files.upload('big', Buffer.alloc(5 << 20))).rejects.toMatchObject(refusal);
+  await small.files.upload('half', Buffer.alloc(3 << 20));
+  await expect(small.files.upload('rest', Buffer.alloc(2 << 20))).rejects.toMatchObject(refusal);
+  const { outcome, results } = await small.runCode('import os; sorted(os.listdir())');
+  expect({ outcome, results }).toMatchObject({
+    outcome: { status: 'succeeded' },
+    results: [{ data: { 'text/plain': "['half']" } }],
+  });
 });
 
 test('such files have a limit too, and make room for newer ones', async () => {
   await using small = await interpreter.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
   const first = await small.runCode(`print('x' * 3_000_000)`);
-  expect(first.truncated?.stdout).toMatchObject({ totalBytes: 3_000_001, spilledBytes: 2 ** 20 });
+  expect(first.truncated?.stdout).toMatchObject({ totalBytes: 3_000_001 });
+  expect(first.spills?.stdout).toMatchObject({ sizeBytes: 2 ** 20, isCut: true });
+  expect(forModel(first)).toContain('the first 1048576 bytes are in /workspace/.output/run-1.stdout.txt');
   const second = await small.runCode(`import sys; sys.stderr.write('y' * 5000); None`);
-  expect((await small.files.list()).files.map(({ path }) => path)).toEqual([second.truncated?.stderr?.spilledTo]);
+  expect(second.spills?.stderr?.path).toBe('/workspace/.output/run-2.stderr.txt');
+  expect((await small.files.list()).files.map(({ path }) => path)).toEqual(['.output/run-2.stderr.txt']);
 });
 
 test('three figures, one of them shown twice, a plotly and a seaborn one: five pictures, in order, each once', async () => {

@@ -130,7 +130,8 @@ class Cells {
     const { stdout, stderr } = this.#context;
     if (stdout.isTerminal) await stdout.endLine();
     await stderr.endLine();
-    if (error) await stderr.line(error.traceback.trimEnd());
+    if (error) await stderr.relay(`${error.traceback.trimEnd()}\n`);
+    await stderr.endRelay();
     const end = describeEnd(outcome);
     if (end && !(error && outcome.status === 'cancelled')) await this.#notice(end);
     const why = state.reason ? ` (${state.reason})` : '';
@@ -152,7 +153,8 @@ class Cells {
       case 'vars': {
         const variables = await this.#session.inspect();
         const rows = variables.map(({ name, type, description }) => [name, type, description.split('\n')[0] ?? '']);
-        await stdout.line(rows.length === 0 ? 'no variables' : alignColumns(rows));
+        await stdout.relay(`${rows.length === 0 ? 'no variables' : alignColumns(rows)}\n`);
+        await stdout.endRelay();
         break;
       }
       case 'rollback': {
@@ -171,7 +173,7 @@ class Cells {
 
   #notice(text: string): Promise<void> {
     const { stderr } = this.#context;
-    return stderr.line(stderr.style('yellow', `vivarium: ${text}`));
+    return stderr.relay(`${stderr.style('yellow', `vivarium: ${text}`)}\n`);
   }
 }
 

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
-import { foldExecution } from '../../execution/fold.ts';
-import type { Outcome, PythonError } from '../../execution/outcome.ts';
+import type { Summary } from '../../execution/event.ts';
+import type { Execution } from '../../execution/execution.ts';
+import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../context.ts';
 import { describeEnd, exitCodeOf } from '../failure.ts';
 import type { SessionFlags } from '../options.ts';
@@ -12,13 +14,24 @@ import { openSession, show } from '../session.ts';
 export interface RunFlags extends SessionFlags {
   readonly code?: string;
   readonly json?: boolean;
+  readonly outputDir?: string;
 }
+
+const MAX_NAMED = 5;
 
 /** Runs one program in a session of its own. */
 export async function run(file: string | undefined, flags: RunFlags, context: Context): Promise<number> {
-  const { stdout, lifetime } = context;
   const program = await readProgram(file, flags, context);
+  const keepsAll = flags.json === true || flags.outputDir !== undefined;
+  const loading = keepsAll ? import('../kept-run.ts') : undefined; // while Python starts
   await using opened = await openSession(flags, context, false);
+  if (loading !== undefined) {
+    const { runKept } = await loading;
+    const execution = await runKept({ opened, program, flags }, context);
+    if (flags.json) await printJson(execution, context);
+    else await explain(execution, context);
+    return exitCodeOf(execution.outcome, execution.error);
+  }
   const { session, config } = opened;
   const events = session.stream({
     id: randomUUID(),
@@ -26,16 +39,17 @@ export async function run(file: string | undefined, flags: RunFlags, context: Co
     filename: program.name,
     echo: flags.echo,
     timeoutMs: config.limits.timeoutMs,
-    signal: lifetime.signal,
+    signal: context.lifetime.signal,
   });
-  if (flags.json) {
-    const execution = await foldExecution(events, config.limits.outputBytes);
-    await stdout.line(JSON.stringify(execution, undefined, 2));
-    return exitCodeOf(execution.outcome);
-  }
-  const { outcome, error } = await show(events, context);
-  await explain(outcome, error, context);
-  return exitCodeOf(outcome);
+  const summary = await show(events, context);
+  await explain(summary, context);
+  if (context.stderr.isTerminal) await mournFiles(session, context);
+  return exitCodeOf(summary.outcome, summary.error);
+}
+
+/** The same document, without anything in it that a terminal would take for an order. */
+async function printJson(execution: Execution, { stdout }: Context): Promise<void> {
+  await stdout.line(stdout.isTerminal ? visibleJson(execution, 2) : JSON.stringify(execution, undefined, 2));
 }
 
 interface Program {
@@ -59,15 +73,28 @@ async function readProgram(file: string | undefined, { code }: RunFlags, { stdin
   }
 }
 
-async function explain(outcome: Outcome, error: PythonError | undefined, context: Context): Promise<void> {
+async function explain({ outcome, error }: Pick<Summary, 'outcome' | 'error'>, context: Context): Promise<void> {
   const { stderr, lifetime } = context;
   if (lifetime.isReaderGone) return;
   if (error?.name === 'SystemExit' && outcome.status === 'raised') {
     // As in Python: a number is for the shell, anything else for people.
-    if (!/^-?\d+$/.test(error.value)) await stderr.line(error.value);
-    return;
+    if (!/^-?\d+$/.test(error.value)) await stderr.relay(`${error.value}\n`);
+  } else {
+    if (error) await stderr.relay(error.traceback.endsWith('\n') ? error.traceback : `${error.traceback}\n`);
+    const end = describeEnd(outcome);
+    if (end && !(error && outcome.status === 'cancelled')) await stderr.relay(`vivarium: ${end}\n`);
   }
-  if (error) await stderr.write(error.traceback.endsWith('\n') ? error.traceback : `${error.traceback}\n`);
-  const end = describeEnd(outcome);
-  if (end && !(error && outcome.status === 'cancelled')) await stderr.line(`vivarium: ${end}`);
+  await stderr.endRelay();
+}
+
+/** Somebody who sits there may not know that files go with the session. */
+async function mournFiles({ workspace }: EngineSession, { stderr }: Context): Promise<void> {
+  const names = 'path' in workspace ? await readdir(workspace.path).catch(() => []) : [];
+  if (names.length === 0) return;
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  await stderr.endLine();
+  await stderr.relay(
+    `vivarium: ${names.slice(0, MAX_NAMED).join(', ')}${more}: gone with the session; --output-dir keeps files\n`,
+  );
+  await stderr.endRelay();
 }

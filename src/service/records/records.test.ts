@@ -34,6 +34,7 @@ const execution: Execution = {
   logs: { stdout: 'out\n', stderr: 'err\n' },
   results: [{ kind: 'figure', data: { 'text/plain': '<Figure>', 'image/png': PNG } }],
   value: { n: 1 },
+  transcript: [],
   dataframes: [],
   figures: [{ result: 0, mime: 'image/png', sizeBytes: 70 }],
   files: [],

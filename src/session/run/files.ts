@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { posix } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
 import type { Artifact } from '../../artifact/artifact.ts';
 import { changedSince, emptyInventory, type Inventory } from '../../artifact/changes.ts';
 import { collect } from '../../artifact/collect.ts';
 import type { FileFacts, FileList, FileSource } from '../../artifact/files.ts';
 import { mimeOf } from '../../artifact/mime.ts';
 import { placeOf, type Place } from '../../artifact/place.ts';
+import type { FoundFile } from '../../artifact/walk.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
@@ -13,15 +15,27 @@ import type { ProducedFile } from '../../execution/execution.ts';
 import type { Settings } from '../options.ts';
 
 const MAX_KEPT_FILES = 100;
+/** Where a session with a root of its own finds its files. */
+const WORKSPACE = '/workspace';
+
+/** Aborting stops what is going on, not just the wait for it. */
+export interface Cancellable {
+  readonly signal?: AbortSignal;
+}
 
 /** The files of a session: what its runs write, and what its owner puts there. */
 export class SessionFiles {
   readonly #inner: EngineSession;
   readonly #store: ArtifactStore;
   readonly #maxBytes: { readonly file: number; readonly workspace: number };
+  /** No run comes after the first: what is put there for the next one would be for nobody. */
+  readonly isForOneRun: boolean;
   #before: Inventory | null = null;
+  /** What its owner has put there while the inventory that is being taken may have missed it. */
+  #placedMeanwhile: FoundFile[] | null = null;
 
-  constructor(inner: EngineSession, store: ArtifactStore, { limits }: Settings) {
+  constructor(inner: EngineSession, store: ArtifactStore, { limits }: Settings, isForOneRun = false) {
+    this.isForOneRun = isForOneRun;
     this.#inner = inner;
     this.#store = store;
     this.#maxBytes = { file: limits.fileMb * 2 ** 20, workspace: limits.workspaceMb * 2 ** 20 };
@@ -35,21 +49,34 @@ export class SessionFiles {
     return 'path' in workspace ? workspace.path : workspace.location;
   }
 
+  /** What the session's code opens it by, whatever its working directory; relative where no more is known. */
+  pathInSession(path: string): string {
+    const { workspace, isolation } = this.#inner;
+    if (isolation.files === 'private-root') return posix.join(WORKSPACE, path);
+    return 'path' in workspace ? posix.join(workspace.path, path) : path;
+  }
+
   /** Puts a file into the workspace, or replaces one. */
-  async upload(path: string, source: FileSource, options: { readonly signal?: AbortSignal } = {}): Promise<FileFacts> {
-    const facts = await this.#place.upload(path, { source, maxBytes: this.#maxBytes.file, ...options });
-    if (this.#before !== null) this.#before = await this.#place.takeInventory(); // it is not the next run's doing
-    return facts;
+  async upload(path: string, source: FileSource, { signal }: Cancellable = {}): Promise<FileFacts> {
+    return this.#upload(path, source, { used: sizeOf(await this.#place.takeInventory(signal)), signal });
+  }
+
+  /** `upload` for what is ours, between runs: what was found after the last one is what is there. */
+  put(path: string, source: FileSource): Promise<FileFacts> {
+    return this.#upload(path, source, { used: this.#before === null ? 0 : sizeOf(this.#before), signal: undefined });
   }
 
   /** The content of a file as a stream. */
-  async download(path: string): Promise<Readable> {
+  async download(path: string, { signal }: Cancellable = {}): Promise<Readable> {
+    signal?.throwIfAborted();
     const file = await this.#place.open(path);
-    return file.stream();
+    const stream = file.stream();
+    return signal === undefined ? stream : addAbortSignal(signal, stream);
   }
 
-  list(): Promise<FileList> {
-    return this.#place.list();
+  async list({ signal }: Cancellable = {}): Promise<FileList> {
+    signal?.throwIfAborted();
+    return this.#place.list(signal);
   }
 
   /** Removes a file, a link or an empty directory. */
@@ -81,12 +108,12 @@ export class SessionFiles {
 
   /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */
   async beginRun(): Promise<void> {
-    this.#before ??= await this.#place.takeInventory();
+    this.#before ??= await this.#takeInventory();
   }
 
   /** What was written since, with a copy of each file kept. */
   async *produced(executionId: string): AsyncGenerator<ProducedFile, void, undefined> {
-    const after = await this.#place.takeInventory();
+    const after = await this.#takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
     this.#before = after;
     if (changes.length === 0) return;
@@ -98,7 +125,44 @@ export class SessionFiles {
     }
   }
 
+  /** What is there and what is on its way must fit at the same time, also where one replaces the other. */
+  #upload(
+    path: string,
+    source: FileSource,
+    { used, signal }: { readonly used: number; readonly signal: AbortSignal | undefined },
+  ): Promise<FileFacts> {
+    const { file, workspace } = this.#maxBytes;
+    const room = Math.max(0, workspace - used);
+    return this.#place.upload(path, {
+      source,
+      maxBytes: Math.min(file, room),
+      limit: room < file ? `are left of the ${workspace} of the workspace (\`limits.workspaceMb\`)` : undefined,
+      signal,
+      onPlaced: (placed) => {
+        this.#before?.files.set(placed.path, placed); // it is not the doing of a run
+        this.#placedMeanwhile?.push(placed);
+      },
+    });
+  }
+
+  async #takeInventory(): Promise<Inventory> {
+    const placed: FoundFile[] = (this.#placedMeanwhile = []);
+    try {
+      const inventory = await this.#place.takeInventory();
+      for (const file of placed) inventory.files.set(file.path, file);
+      return inventory;
+    } finally {
+      this.#placedMeanwhile = null;
+    }
+  }
+
   get #place(): Place {
     return placeOf(this.#inner.workspace, this.#maxBytes.file);
   }
+}
+
+function sizeOf({ files }: Inventory): number {
+  let bytes = 0;
+  for (const { sizeBytes } of files.values()) bytes += sizeBytes;
+  return bytes;
 }

@@ -1,6 +1,7 @@
 import type { ArtifactStore } from '../../artifact/store.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Spill as SpillFacts } from '../../execution/execution.ts';
+import { TOLD_CHARS } from '../../execution/output-budget.ts';
 import type { Settings } from '../options.ts';
 import type { SessionFiles } from './files.ts';
 import { Spill } from './spill.ts';
@@ -19,7 +20,7 @@ export class Spills {
   constructor(store: ArtifactStore, files: SessionFiles, { limits }: Settings) {
     this.#store = store;
     this.#files = files;
-    this.#limits = { toldBytes: limits.outputBytes, maxBytes: limits.spillMb * 2 ** 20 };
+    this.#limits = { toldBytes: Math.min(limits.outputBytes, TOLD_CHARS), maxBytes: limits.spillMb * 2 ** 20 };
   }
 
   begin(): RunSpills {
@@ -29,8 +30,22 @@ export class Spills {
     });
   }
 
-  /** Puts an output into the workspace, in place of older ones if there is no room for all. */
-  async place(path: string, artifact: { readonly id: string; readonly sizeBytes: number }): Promise<void> {
+  /**
+   * Puts an output into the workspace, in place of older ones if there is no room for all, and says where the next run
+   * finds it. A workspace that takes no file is no reason to fail the run.
+   */
+  async place(
+    path: string,
+    artifact: { readonly id: string; readonly sizeBytes: number },
+  ): Promise<string | undefined> {
+    if (this.#files.isForOneRun) return undefined; // nobody will ever look there
+    return this.#put(path, artifact).then(
+      () => this.#files.pathInSession(path),
+      () => undefined,
+    );
+  }
+
+  async #put(path: string, artifact: { readonly id: string; readonly sizeBytes: number }): Promise<void> {
     const room = this.#limits.maxBytes - artifact.sizeBytes;
     const size = (): number => this.#placed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (let oldest = this.#placed[0]; oldest !== undefined && size() > room; oldest = this.#placed[0]) {
@@ -39,7 +54,7 @@ export class Spills {
     }
     const content = await this.#store.open(artifact.id);
     try {
-      await this.#files.upload(path, content);
+      await this.#files.put(path, content);
     } finally {
       content.destroy(); // a workspace that refuses the file leaves it unread
     }
@@ -59,7 +74,7 @@ export class RunSpills implements AsyncDisposable {
     if (event.type === 'output') await this.#streams[event.stream].add(event.text);
   }
 
-  /** Where the outputs are that are too long to be told. A workspace that takes no file is no reason to fail the run. */
+  /** Where the outputs are that are too long to be told. */
   async keep(
     spills: Spills,
     run: { number: number; sessionId: string; executionId: string },
@@ -71,17 +86,11 @@ export class RunSpills implements AsyncDisposable {
       const spill = this.#streams[stream];
       const artifact = spill.keep({ name, ...ids });
       if (artifact === undefined) continue;
-      const isPlaced = await spills.place(name, artifact).then(
-        () => true,
-        () => false,
-      );
-      found[stream] = {
-        ...(isPlaced && { spilledTo: name }),
-        spillId: artifact.id,
-        ...(spill.isCut && { spilledBytes: artifact.sizeBytes }),
-      };
+      const path = await spills.place(name, artifact);
+      const { id, sizeBytes } = artifact;
+      found[stream] = { ...(path !== undefined && { path }), id, sizeBytes, ...(spill.isCut && { isCut: true }) };
     }
-    return found;
+    return found.stdout === undefined && found.stderr === undefined ? undefined : found;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

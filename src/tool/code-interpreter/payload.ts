@@ -1,6 +1,6 @@
 import type { ArtifactStore } from '../../artifact/store.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Execution, ProducedFigure, ProducedFile, Truncation } from '../../execution/execution.ts';
+import type { Execution, ProducedFigure, ProducedFile } from '../../execution/execution.ts';
 import { bytesOf, extensionOf, isImage } from '../pictures.ts';
 import type { RunFolder, StoredFile } from './artifact-folder.ts';
 import { stderrOf } from './outcome.ts';
@@ -78,10 +78,10 @@ class Collection {
 
   /** Everything else, and all of an output that is too long to be told. */
   files(): Promise<StoredFile[]> {
-    const { files, truncated = {} } = this.#execution;
+    const { files, spills = {} } = this.#execution;
     return this.#copyAll([
       ...files.filter((file) => !isImage(file)),
-      ...[truncated.stdout, truncated.stderr].flatMap((cut) => (cut === undefined ? [] : spillOf(cut))),
+      ...Object.entries(spills).map(([stream, spill]) => ({ ...spill, path: `.output/${stream}.txt` })),
     ]);
   }
 
@@ -119,10 +119,6 @@ class Collection {
 }
 
 type Copyable = Pick<ProducedFile, 'path' | 'id' | 'sizeBytes' | 'notKept'>;
-
-function spillOf({ spilledTo: path, spillId: id, spilledBytes, totalBytes }: Truncation): Copyable[] {
-  return path === undefined || id === undefined ? [] : [{ path, id, sizeBytes: spilledBytes ?? totalBytes }];
-}
 
 function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   return a.path < b.path ? -1 : 1;
