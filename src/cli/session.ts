@@ -32,18 +32,17 @@ export async function openSession(flags: SessionFlags, context: Context, twins: 
       signal,
     }),
   );
-  const session = stack.use(
-    await engine.open({
-      id: randomUUID(),
-      limits: config.limits,
-      mounts,
-      network: flags.allowNetwork ?? false,
-      readOnly: false,
-      environment: {},
-      twins,
-      signal,
-    }),
-  );
+  // It ends with the engine: closing it by itself first would take as long again.
+  const session = await engine.open({
+    id: randomUUID(),
+    limits: config.limits,
+    mounts,
+    network: flags.allowNetwork ?? false,
+    readOnly: false,
+    environment: {},
+    twins,
+    signal,
+  });
   const owned = stack.move();
   return { session, config, python, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
