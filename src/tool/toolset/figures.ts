@@ -3,12 +3,12 @@ import path from 'node:path';
 import { upload } from '../../artifact/files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../session/session.ts';
-import { dataUri, extensionOf, type Picture } from '../pictures.ts';
+import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
 import type { RunPythonResult } from './result.ts';
 
 const FOLDER = '.matplotlib_figs';
 
-/** Puts the pictures of a run where its code finds them, and into the result. */
+/** Puts the figures of a run where its code finds them, and those that are images into the result. */
 export async function figureFields(
   pictures: readonly Picture[],
   place: { readonly session: Session; readonly workdir: string | null },
@@ -20,11 +20,11 @@ export async function figureFields(
     if (stored !== null) paths.push(stored);
   }
   const last = paths.at(-1);
+  const images = pictures.filter(({ figure }) => isImage(figure));
   return {
     ...(last !== undefined && { fig_storage_path: last }),
     ...(paths.length > 1 && { fig_storage_paths: paths }),
-    base64_uri: pictures.map(dataUri),
-    hidden_to_model: ['base64_uri'],
+    ...(images.length > 0 && { base64_uri: images.map(dataUri), hidden_to_model: ['base64_uri'] }),
   };
 }
 

@@ -293,6 +293,16 @@ open('data.csv', 'w').write('1')
   expect(namesOf(both.files)).toEqual(['closed.png', 'data.csv', 'drawn.jpg', 'open.png']);
 });
 
+test('U-36 X-02 a plotly figure is a plot: a file with its JSON', async () => {
+  const { plots, files } = await run(
+    'import plotly.graph_objects as go\ngo.Figure(go.Bar(y=[1, 3, 2])).show()\ngo.Figure(go.Bar(y=[4])).show()',
+  );
+  expect(namesOf(plots)).toEqual(['plot_1.plotly.json', 'plot_2.plotly.json']);
+  expect(files).toEqual([]);
+  const { data } = JSON.parse(await readFile(plots[0]?.path ?? '', 'utf8')) as { data: { type: string }[] };
+  expect(data).toMatchObject([{ type: 'bar' }]);
+});
+
 test('SB-09 long output is cut in the middle and kept as a file', async () => {
   const { stdout, files } = await run('print("a" + "x" * 3_000_000 + "z")');
   expect(stdout.length).toBeLessThan(1_200_000);
