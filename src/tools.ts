@@ -8,7 +8,7 @@ export { PythonREPLTool, UNCONFINED } from './tool/code-interpreter/python-repl.
 export type { PythonREPLOptions } from './tool/code-interpreter/python-repl.ts';
 export { ToolResult } from './tool/code-interpreter/tool-result.ts';
 export { IPythonInterpreter, TimeoutError } from './tool/ipython/ipython.ts';
-export type { IPythonOptions } from './tool/ipython/ipython.ts';
+export type { IPythonOptions } from './tool/ipython/options.ts';
 export { BatchIPythonInterpreter } from './tool/ipython/batch.ts';
 export {
   codeInterpreter as code_interpreter,

@@ -37,7 +37,8 @@ export class Toolbox {
 
   /** Anew for each question: a definition tells what holds at the time. */
   definitions(): Promise<ToolDefinition[]> {
-    return Promise.all([...this.#tools.values()].map((tool) => tool.define()));
+    const shown = [...this.#tools.values()].filter(({ isEnabled = true }) => isEnabled);
+    return Promise.all(shown.map((tool) => tool.define()));
   }
 
   /** Throws only when it was told to stop. */

@@ -15,11 +15,19 @@ export interface ParameterSchema {
   readonly required: readonly string[];
 }
 
-/** Who calls, so that two conversations never share an interpreter. A model neither sees nor chooses it. */
+/**
+ * Who calls, so that two conversations never share an interpreter. A model neither sees nor chooses it. Each id has two
+ * spellings, of which one is given; anything else is refused.
+ */
 export interface CallContext {
   readonly clientId?: string;
   readonly chatId?: string;
   readonly sessionId?: string;
+  readonly client_id?: string;
+  readonly chat_id?: string;
+  readonly session_id?: string;
+  /** Further facts for the code, where a tool hands them on. */
+  readonly variables?: Readonly<Record<string, Json>>;
 }
 
 export interface CallOptions {
@@ -39,6 +47,8 @@ export interface Observation {
 /** Something that a model can call. */
 export interface Tool {
   readonly name: string;
+  /** False for one that is neither shown to a model nor carried out for it; absent means true. */
+  readonly isEnabled?: boolean;
   /** Asked anew for each conversation: it is built from the live session. */
   define(): Promise<ToolDefinition>;
   /** What the program does, and arguments that do not fit, are observations; only our own fault is thrown. */

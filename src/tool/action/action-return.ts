@@ -19,6 +19,8 @@ export class ActionReturn {
   state: ActionStatusCode = ActionStatusCode.SUCCESS;
   thought: string | null = null;
   valid: ActionValidCode = ActionValidCode.OPEN;
+  /** Which walls there were, where they are weaker than the usual ones. */
+  declare isolation?: string;
 
   constructor(fields: Partial<Omit<ActionReturn, 'formatResult' | 'format_result'>> = {}) {
     Object.assign(this, fields);

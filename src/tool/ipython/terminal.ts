@@ -12,7 +12,7 @@ export interface Terminal {
 export const codeInterpreter = new IPythonInterpreter();
 
 /** Reads lines until Ctrl-D or the end of the input. */
-export async function getMultilineInput(hint: string, { input, output }: Terminal): Promise<string> {
+export async function getMultilineInput(hint: string, { input, output }: Terminal = ofProcess()): Promise<string> {
   output.write(`${hint}\n// Press ENTER to make a new line. Press CTRL-D to end input.\n`);
   const lines: string[] = [];
   const isTerminal = 'isTTY' in input && input.isTTY === true;
@@ -25,7 +25,7 @@ export async function getMultilineInput(hint: string, { input, output }: Termina
 }
 
 /** Asks for code and shows what it gives, until the input has ended or nothing is entered. */
-export async function runConsole(terminal: Terminal, interpreter = codeInterpreter): Promise<void> {
+export async function runConsole(terminal: Terminal = ofProcess(), interpreter = codeInterpreter): Promise<void> {
   for (;;) {
     const code = await getMultilineInput('Enter python code:', terminal);
     if (code.trim() === '') return;
@@ -33,4 +33,9 @@ export async function runConsole(terminal: Terminal, interpreter = codeInterpret
     terminal.output.write(`${returned.errmsg ?? returned.formatResult()}\n`);
     if (terminal.input.readableEnded || terminal.input.destroyed) return;
   }
+}
+
+/** That of the program itself: these are console helpers, and a console is what they get by default. */
+function ofProcess(): Terminal {
+  return { input: process.stdin, output: process.stdout };
 }

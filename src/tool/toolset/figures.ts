@@ -5,14 +5,17 @@ import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../session/session.ts';
 import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
 import type { RunPythonResult } from './result.ts';
+import type { Workdir } from './workplace.ts';
 
 const FOLDER = '.matplotlib_figs';
 
+interface Place {
+  readonly session: Session;
+  readonly workdir: Workdir | null;
+}
+
 /** Puts the figures of a run where its code finds them, and those that are images into the result. */
-export async function figureFields(
-  pictures: readonly Picture[],
-  place: { readonly session: Session; readonly workdir: string | null },
-): Promise<Partial<RunPythonResult>> {
+export async function figureFields(pictures: readonly Picture[], place: Place): Promise<Partial<RunPythonResult>> {
   if (pictures.length === 0) return {};
   const paths: string[] = [];
   for (const picture of pictures) {
@@ -29,19 +32,25 @@ export async function figureFields(
 }
 
 /** Written from outside: wherever the code has gone with `os.chdir`, and never through a link that it has laid. */
-async function store(
-  { figure, bytes }: Picture,
-  { session, workdir }: { readonly session: Session; readonly workdir: string | null },
-): Promise<string | null> {
+async function store({ figure, bytes }: Picture, { session, workdir }: Place): Promise<string | null> {
   const isOnlySaved = figure.result === undefined;
   if (workdir === null && isOnlySaved && figure.path !== undefined) return figure.path;
   const name = path.posix.join(FOLDER, `${randomUUID()}${extensionOf(figure.mime)}`);
   try {
-    if (workdir === null) await session.files.upload(name, bytes);
-    else await upload({ path: workdir, uid: process.getuid?.() ?? 0 }, name, { source: bytes, maxBytes: bytes.length });
-    return name;
+    if (workdir?.isWritable) {
+      const host = { path: workdir.path, uid: process.getuid?.() ?? 0 };
+      await upload(host, name, { source: bytes, maxBytes: bytes.length });
+      return name;
+    }
+    await session.files.upload(name, bytes);
+    return workdir === null ? name : path.posix.join(workspaceOf(session), name);
   } catch (error) {
     if (error instanceof VivariumError) return null; // the code made it impossible; the picture itself is in the result
     throw error;
   }
+}
+
+/** What the code knows its own files by. */
+function workspaceOf({ isolation, files }: Session): string {
+  return isolation.files === 'private-root' ? '/workspace' : files.location;
 }

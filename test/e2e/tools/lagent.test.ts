@@ -1,4 +1,5 @@
 /** The action that agents of lagent know: each row of the requirements under its id. */
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -60,6 +61,8 @@ test('L-01 the constructor has its defaults and runs scripts in a notebook’s m
   expect([interpreter.timeout, interpreter.enable, interpreter.name]).toEqual([20, true, 'IPythonInterpreter']);
   expect(interpreter).toBeInstanceOf(BaseAction);
   expect(await run('x = 20\nx + 1')).toBe('21');
+  // @ts-expect-error - a misspelt option of a caller from JavaScript
+  expect(() => open({ time_out: 5 })).toThrow(/time_out/);
 });
 
 test('L-02 LB-02 LB-03 the timeout is the duration, and the text has its number', async () => {
@@ -86,7 +89,8 @@ test('L-03 LB-11 files of the user data directory are loaded by name, also as EN
   expect(textOf(await interpreter.run(read))).toBe("'1,2'");
   expect(textOf(await interpreter.run('open("new", "w")'))).toContain('Read-only file system');
   expect(interpreter.description.description).toContain(`current directory, ${directory}`);
-  await expect(open({ userDataDir: '/none' }).run('1')).rejects.toThrow(/user_data_dir \/none/);
+  expect((await open({ userDataDir: '/none' }).run('1')).errmsg).toContain('user_data_dir /none');
+  await expect(open({ userDataDir: '/none' }).runOrThrow('1')).rejects.toThrow(/user_data_dir \/none/);
 });
 
 test('L-04 L-37 LB-12 images are written to work_dir, also those from before an error', async () => {
@@ -123,6 +127,12 @@ test('L-07 U-24 X-20 a disabled action is hidden and refused', async () => {
   ]);
   const refused = await executor.call('IPythonInterpreter', { command: '1' });
   expect(refused.errmsg).toBe('The action is invalid, please check the action name.');
+  const action = open({ enable: false });
+  const tool = action.toTool();
+  expect(await tool.call({ command: '1' })).toMatchObject({ isError: true, text: 'IPythonInterpreter is disabled.' });
+  expect(tool.isEnabled).toBe(false);
+  action.enable = true;
+  expect([tool.isEnabled, (await tool.call({ command: '1' })).text]).toEqual([true, '1']);
 });
 
 test('L-08 start_kernel starts a manager and a client', async () => {
@@ -215,6 +225,21 @@ test('L-18 get_multiline_input reads lines until the end', async () => {
   expect(await text(output)).toMatch(/^Enter python code:\n[^]*CTRL-D[^]*Input received/);
 });
 
+test('L-18 L-19 without a terminal of one’s own it is that of the program', async () => {
+  const program = `
+    import { get_multiline_input, runConsole, code_interpreter } from ${JSON.stringify(import.meta.resolve('../../../src/tools.ts'))};
+    if (process.argv[1] === 'read') console.log(JSON.stringify(await get_multiline_input('Enter:')));
+    else await runConsole().finally(() => code_interpreter.close());
+  `;
+  const enter = (mode: string): string =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', program, mode], {
+      input: 'a = 6\na * 7\n',
+      encoding: 'utf8',
+    });
+  expect(enter('read')).toMatch(/^Enter:\n[^]*Input received\.\n"a = 6\\na \* 7"\n$/);
+  expect(enter('console')).toMatch(/Input received\.\n42\n$/);
+});
+
 test('L-19 the console loop runs what is entered', async () => {
   expect(code_interpreter).toBeInstanceOf(IPythonInterpreter);
   const output = new PassThrough();
@@ -257,6 +282,14 @@ test('L-35 format_result joins text and links', () => {
     { type: 'image', content: 'b.png' },
   ];
   expect(new ActionReturn({ result: items }).format_result()).toBe('a\n[image](b.png)');
+});
+
+test('L-35 a model is told the paths of images, beside what they show', async () => {
+  const command = 'import matplotlib.pyplot as plt\nplt.plot([1])\nplt.title("T")\nplt.show()';
+  const { text: seen, payload } = await shared.toTool().call({ command });
+  const { result } = payload as { result: { content: string }[] };
+  expect(seen).toContain('[figure "T"');
+  expect(seen).toContain(`\n[image](${result[1]?.content})`);
 });
 
 test('L-36 X-10 text is in the order in which it came, both streams and values', async () => {
@@ -317,7 +350,9 @@ test('L-47 the executor adds, deletes, finishes, and calls a toolkit by Tool.api
       return Number(a) + Number(b);
     }
   }
-  const executor = new ActionExecutor([shared], { finishInAction: true });
+  const executor = new ActionExecutor([shared], { finish_in_action: true });
+  // @ts-expect-error - a misspelt option of a caller from JavaScript
+  expect(() => new ActionExecutor([shared], { finish: true })).toThrow(/finish/);
   executor.add_action(new Calculator());
   expect(executor.get_actions_info().map(({ name }) => name)).toEqual([
     'IPythonInterpreter',
@@ -357,4 +392,13 @@ test('L-50 LB-07 a batch runs each index in a session of its own', async () => {
   await expect(batch.call(['1', '2'], [0])).rejects.toThrow(/must equal that of `commands`/);
   await batch.reset();
   expect(textOf(await batch.call('"x" in globals()'))).toBe('False');
+});
+
+test('L-50 X-04 an index that finds no room is one answer among the others', async () => {
+  await using small = await createInterpreter({ maxSessions: 2, poolSize: 0, preload: [] });
+  await using batch = new BatchIPythonInterpreter({ engine: small, workDir });
+  const answers = await batch.call(['1', '2', '3']);
+  expect(answers.map(({ state }) => state)).toEqual([0, 0, ActionStatusCode.API_ERROR]);
+  expect(answers[2]?.errmsg).toContain('maxSessions');
+  expect((await open().run('1', -1)).errmsg).toContain('timeout of -1 seconds');
 });

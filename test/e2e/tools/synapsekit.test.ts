@@ -158,7 +158,22 @@ own = Frame({'c': [5]})
 series, stamp, index = df['a'], pd.Timestamp('2024-01-01'), df.index
 `);
   expect(dataframes.map(({ name }) => name)).toEqual(['df', 'own']);
-  expect(dataframes[0]?.repr).toMatch(/a {2}b\n0 {2}1 {2}3\n1 {2}2 {2}4/);
+  expect(dataframes[0]?.repr).toBe('   a  b\n0  1  3\n1  2  4');
+});
+
+test('S-05 S-12 the repr of a table is what print shows', async () => {
+  const { dataframes, stdout } = await run('import pandas as pd\ndf = pd.DataFrame({"a": range(50)})\nprint(df)');
+  expect(`${dataframes[0]?.repr}\n`).toBe(stdout);
+});
+
+test('S-12 S-24 the model sees the rows of a table that nobody printed, and each table once', async () => {
+  const code = 'import pandas as pd\ndf = pd.DataFrame({"city": ["Oslo", "Rome"], "n": [17, 23]})';
+  const { text } = await open().call({ code });
+  expect(text).toMatch(/\[table df: 2 rows × 2 columns: .*\]\n {3}city +n\n0 +Oslo +17\n1 +Rome +23/);
+  const printed = await open().call({ code: `${code}\nprint(df)` });
+  expect(printed.text.match(/Rome/g)).toHaveLength(1);
+  const large = await open().call({ code: 'import pandas as pd\ndf = pd.DataFrame({"a": ["x" * 45] * 59})' });
+  expect(large.text.length).toBeLessThan(3000);
 });
 
 test('S-13 SB-02 U-38 every file is listed with its size, and is still there afterwards', async () => {
@@ -239,6 +254,23 @@ test('S-40 the schema has code, and nothing else', async () => {
   });
 });
 
+test('S-40 schema and anthropic_schema are the forms that models are given', async () => {
+  const { parameters, description } = await open().define();
+  const name = 'code_interpreter';
+  expect(await open().schema()).toEqual({ type: 'function', function: { name, description, parameters } });
+  expect(await open().anthropic_schema()).toEqual({ name, description, input_schema: parameters });
+  expect((await repl.schema()).function.name).toBe('python_repl');
+  expect((await repl.anthropic_schema()).name).toBe('python_repl');
+});
+
+test('S-43 files are listed by path, those in folders too, and nothing of ours is among them', async () => {
+  const { files } = await run(
+    'import os\nos.makedirs("z/a")\nfor name in ("z/a/1", "b", "a", "z/0"): open(name, "w").write("x")',
+  );
+  const root = path.dirname(files[0]?.path ?? '');
+  expect(files.map((file) => path.relative(root, file.path))).toEqual(['a', 'b', 'z/0', 'z/a/1']);
+});
+
 test('S-46 SB-03 an exception comes with everything that there was before it', async () => {
   const code = 'import pandas as pd\nprint("so far")\ndf = pd.DataFrame({"a": [1]})\nopen("f", "w").write("1")\n1/0';
   const observation = await open().call({ code });
@@ -262,6 +294,17 @@ test('S-54 the unconfined tool keeps its variables until reset', async () => {
   expect((await repl.run({ code: 'x' })).error).toContain('NameError');
   expect(await repl.call({ code: 'print(1)' })).toMatchObject({ text: '1', payload: { output: '1\n', error: null } });
   expect((await repl.run({})).error).toBe('No code provided.');
+});
+
+test('S-16 S-54 the unconfined tool is where the program is: its directory, its variables', async () => {
+  process.env['REPL_TEST_KEY'] = 'of the host';
+  onTestFinished(() => void delete process.env['REPL_TEST_KEY']);
+  await using own = new PythonREPLTool({ unconfined: UNCONFINED, timeout: 30 });
+  const { output, metadata } = await own.run({
+    code: 'import os\nprint(os.getcwd(), os.environ["REPL_TEST_KEY"], os.environ["HOME"])',
+  });
+  expect(output).toBe(`${process.cwd()} of the host ${process.env['HOME']}\n`);
+  expect(metadata).toEqual({ isolation: 'none' });
 });
 
 test('SB-05 sys.exit is what it says, and costs no output', async () => {
