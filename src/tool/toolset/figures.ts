@@ -4,8 +4,8 @@ import { upload } from '../../artifact/files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../session/session.ts';
 import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
+import type { Workdir } from './init-code.ts';
 import type { RunPythonResult } from './result.ts';
-import type { Workdir } from './workplace.ts';
 
 const FOLDER = '.matplotlib_figs';
 

@@ -1,5 +1,10 @@
 import { changeDirectory } from '../place/host-directory.ts';
-import type { Workdir } from './workplace.ts';
+
+/** A directory of the host that interpreters work in. */
+export interface Workdir {
+  readonly path: string;
+  readonly isWritable: boolean;
+}
 
 /** Names that code for this toolset counts on. Figures are collected by the engine, which needs no `plt.show` of ours. */
 export const DEFAULT_INIT_CODE = `try:

@@ -5,14 +5,8 @@ import { describeSurroundings } from '../description.ts';
 import { isolationOf, resolveAccess } from '../place/access.ts';
 import { resolveDirectory } from '../place/host-directory.ts';
 import type { LazyEngine } from '../place/lazy-engine.ts';
-import { enterDirectory } from './init-code.ts';
+import { enterDirectory, type Workdir } from './init-code.ts';
 import type { ToolSetSettings } from './options.ts';
-
-/** A directory of the host that interpreters work in. */
-export interface Workdir {
-  readonly path: string;
-  readonly isWritable: boolean;
-}
 
 /** What the interpreters of a toolset find where they work: files, limits, and what was opened for them. */
 export class Workplace {

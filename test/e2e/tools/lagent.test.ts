@@ -1,5 +1,4 @@
 /** The action that agents of lagent know: each row of the requirements under its id. */
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,6 +7,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { Terminal as TestTerminal } from '../../support/terminal.ts';
 import {
   ActionExecutor,
   ActionReturn,
@@ -225,20 +225,28 @@ test('L-18 get_multiline_input reads lines until the end', async () => {
   expect(await text(output)).toMatch(/^Enter python code:\n[^]*CTRL-D[^]*Input received/);
 });
 
-test('L-18 L-19 without a terminal of one’s own it is that of the program', async () => {
-  const program = `
-    import { get_multiline_input, runConsole, code_interpreter } from ${JSON.stringify(import.meta.resolve('../../../src/tools.ts'))};
-    if (process.argv[1] === 'read') console.log(JSON.stringify(await get_multiline_input('Enter:')));
-    else await runConsole().finally(() => code_interpreter.close());
-  `;
-  const enter = (mode: string): string =>
-    execFileSync(process.execPath, ['--input-type=module', '-e', program, mode], {
-      input: 'a = 6\na * 7\n',
-      encoding: 'utf8',
-    });
-  expect(enter('read')).toMatch(/^Enter:\n[^]*Input received\.\n"a = 6\\na \* 7"\n$/);
-  expect(enter('console')).toMatch(/Input received\.\n42\n$/);
-});
+test(
+  'L-18 L-19 without streams it is the terminal that the program was started from',
+  { timeout: 60_000 },
+  async () => {
+    const tools = JSON.stringify(import.meta.resolve('../../../src/tools.ts'));
+    const program = `
+    import { get_multiline_input, runConsole, code_interpreter } from ${tools};
+    console.log('got', JSON.stringify(await get_multiline_input('Enter:')));
+    await runConsole().finally(() => code_interpreter.close());`;
+    const terminal = new TestTerminal(['--input-type=module', '-e', program], {});
+    await terminal.until('CTRL-D to end input.');
+    terminal.type('a = 6\ra\r\x04');
+    await terminal.until('got "a = 6\\na"');
+    await terminal.until('Enter python code:');
+    await terminal.until('CTRL-D to end input.');
+    terminal.type('6 * 7\r\x04');
+    await terminal.until('Input received.\r\n42');
+    await terminal.until('CTRL-D to end input.');
+    terminal.type('\x04');
+    expect(await terminal.ended()).toBe(0);
+  },
+);
 
 test('L-19 the console loop runs what is entered', async () => {
   expect(code_interpreter).toBeInstanceOf(IPythonInterpreter);
