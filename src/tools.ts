@@ -28,6 +28,7 @@ export type { ActionDescription } from './tool/action/description.ts';
 export { ActionExecutor } from './tool/action/executor.ts';
 export type { ActionExecutorOptions } from './tool/action/executor.ts';
 export { BaseParser, JsonParser, ParseError, TupleParser } from './tool/action/parsers.ts';
+export type { AccessOptions } from './tool/place/access.ts';
 export type { CallContext, CallOptions, Observation, Tool, ToolDefinition } from './tool/tool.ts';
 export { escapeAnsi as escape_ansi } from './text/clean-text.ts';
 export { extractCode as extract_code } from './text/extract-code.ts';

@@ -6,26 +6,21 @@ import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Toolbox } from '../../../src/agent/toolbox.ts';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import { Terminal as TestTerminal } from '../../support/terminal.ts';
 import {
   ActionExecutor,
-  ActionReturn,
+  type ActionReturn,
   ActionStatusCode,
-  ActionValidCode,
   BaseAction,
   BaseParser,
   BatchIPythonInterpreter,
   code_interpreter,
   escape_ansi,
   extract_code,
-  FinishAction,
   get_multiline_input,
-  get_tool,
-  get_tool_cls,
   IPythonInterpreter,
-  JsonParser,
-  list_tools,
   publish_image_to_local,
   runConsole,
   START_CODE,
@@ -130,7 +125,8 @@ test('L-07 U-24 X-20 a disabled action is hidden and refused', async () => {
   const action = open({ enable: false });
   const tool = action.toTool();
   expect(await tool.call({ command: '1' })).toMatchObject({ isError: true, text: 'IPythonInterpreter is disabled.' });
-  expect(tool.isEnabled).toBe(false);
+  const toolbox = new Toolbox([tool], { context: {}, maxToolContentLength: 1000, toolTimeoutMs: 10_000 });
+  expect([tool.isEnabled, await toolbox.definitions()]).toEqual([false, []]);
   action.enable = true;
   expect([tool.isEnabled, (await tool.call({ command: '1' })).text]).toEqual([true, '1']);
 });
@@ -256,21 +252,6 @@ test('L-19 the console loop runs what is entered', async () => {
   expect(await text(output)).toMatch(/Input received\.\n10\.0\n$/);
 });
 
-test('L-30 L-31 L-32 an ActionReturn has its fields and defaults', () => {
-  expect(JSON.parse(JSON.stringify(new ActionReturn()))).toEqual({
-    args: null,
-    url: null,
-    type: null,
-    result: null,
-    errmsg: null,
-    state: 0,
-    thought: null,
-    valid: 0,
-  });
-  expect(ActionStatusCode).toEqual({ ING: 1, SUCCESS: 0, HTTP_ERROR: -1000, ARGS_ERROR: -1001, API_ERROR: -1002 });
-  expect(ActionValidCode).toEqual({ FINISH: 1, OPEN: 0, CLOSED: -1, INVALID: -2, ABSENT: -3 });
-});
-
 test('L-33 L-34 success is items, failure is a message with the text so far', async () => {
   expect(await shared.run('print("a")\n5')).toMatchObject({
     args: { text: 'print("a")\n5' },
@@ -282,14 +263,6 @@ test('L-33 L-34 success is items, failure is a message with the text so far', as
   const failed = await shared.run('print("a")\n1/0');
   expect(failed).toMatchObject({ result: null, state: ActionStatusCode.API_ERROR });
   expect(failed.errmsg).toMatch(/^a\nTraceback[^]*ZeroDivisionError: division by zero\n$/);
-});
-
-test('L-35 format_result joins text and links', () => {
-  const items = [
-    { type: 'text', content: 'a' },
-    { type: 'image', content: 'b.png' },
-  ];
-  expect(new ActionReturn({ result: items }).format_result()).toBe('a\n[image](b.png)');
 });
 
 test('L-35 a model is told the paths of images, beside what they show', async () => {
@@ -317,78 +290,6 @@ test('L-43 U-22 the four forms of input give the same', async () => {
   for (const { result, state } of results) {
     expect({ result, state }).toEqual({ result: [{ type: 'text', content: '10.0' }], state: 0 });
   }
-});
-
-test('L-44 arguments that do not fit have the texts that are known', async () => {
-  const { ARGS_ERROR, API_ERROR } = ActionStatusCode;
-  const cases: [unknown, string, string, number][] = [
-    ['{"command"', 'run', 'invalid json format: {"command"', ARGS_ERROR],
-    ['{"cmd": "1", "command": "1"}', 'run', "unknown arguments: {'cmd'}", ARGS_ERROR],
-    ['{}', 'run', "missing required arguments: {'command'}", ARGS_ERROR],
-    ['{}', 'close', 'invalid API: close', API_ERROR],
-    [{ command: 5 }, 'run', 'command must be a string of Python code.', API_ERROR],
-  ];
-  for (const [inputs, name, errmsg, state] of cases) {
-    expect(await shared.call(inputs, name)).toMatchObject({ errmsg, state, type: 'IPythonInterpreter' });
-  }
-  const tuples = open({ parser: TupleParser });
-  expect((await tuples.call('nonsense')).errmsg).toBe('invalid tuple format: nonsense');
-  expect((await tuples.call([])).errmsg).toBe('API takes 1 required positional arguments but 0 were given');
-  expect((await tuples.call([1, 2, 3])).errmsg).toBe('API takes 2 positional arguments but 3 were given');
-});
-
-test('L-45 JSON may stand in a fence', async () => {
-  expect(textOf(await shared.call('```json\n{"command": "6 * 7"}\n```'))).toBe('42');
-  expect(new JsonParser(shared.description).parseInputs({ command: '1' })).toEqual({ command: '1' });
-});
-
-test('L-47 the executor adds, deletes, finishes, and calls a toolkit by Tool.api', async () => {
-  class Calculator extends BaseAction {
-    constructor() {
-      const [a, b] = ['a', 'b'].map((name) => ({ name, type: 'NUMBER', description: name }));
-      const api = {
-        name: 'add',
-        description: 'Adds.',
-        parameters: [a, b].filter((one) => one !== undefined),
-        required: ['a', 'b'],
-      };
-      super({ name: 'Calculator', description: 'Calculates.', parameters: [], required: [], api_list: [api] });
-    }
-    protected override perform(_: string, { a, b }: Readonly<Record<string, unknown>>): number {
-      return Number(a) + Number(b);
-    }
-  }
-  const executor = new ActionExecutor([shared], { finish_in_action: true });
-  // @ts-expect-error - a misspelt option of a caller from JavaScript
-  expect(() => new ActionExecutor([shared], { finish: true })).toThrow(/finish/);
-  executor.add_action(new Calculator());
-  expect(executor.get_actions_info().map(({ name }) => name)).toEqual([
-    'IPythonInterpreter',
-    'FinishAction',
-    'Calculator.add',
-  ]);
-  expect(textOf(await executor.call('Calculator.add', '{"a": 1, "b": 2}'))).toBe('3');
-  expect(textOf(await executor.call('IPythonInterpreter', { command: '2' }))).toBe('2');
-  expect(await executor.call('FinishAction', 'done')).toMatchObject({
-    valid: ActionValidCode.FINISH,
-    result: [{ content: 'done' }],
-  });
-  expect(await executor.call('NoAction', '')).toMatchObject({
-    errmsg: 'Please follow the format',
-    valid: ActionValidCode.INVALID,
-  });
-  expect((await executor.call('Nobody', '1')).errmsg).toBe('The action is invalid, please check the action name.');
-  executor.del_action('Calculator');
-  expect(executor.is_valid('Calculator')).toBe(false);
-});
-
-test('L-48 tools are listed, found and made by name', () => {
-  expect(list_tools()).toContain('IPythonInterpreter');
-  expect(get_tool_cls('IPythonInterpreter')).toBe(IPythonInterpreter);
-  expect(get_tool('FinishAction')).toBeInstanceOf(FinishAction);
-  expect(get_tool('IPythonInterpreter', { timeout: 3, engine }).timeout).toBe(3);
-  // @ts-expect-error - a name from JavaScript
-  expect(() => get_tool_cls('toString')).toThrow(/no tool named "toString"/);
 });
 
 test('L-50 LB-07 a batch runs each index in a session of its own', async () => {

@@ -1,4 +1,7 @@
 /** How the toolset is called: every spelling that is known, and nothing that is taken without being understood. */
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
@@ -108,4 +111,19 @@ test('P-53 variables of the context are in PANTHEON_CONTEXT; more than a program
 test('P-50 figures can be saved in GLOBAL_FIG_DIR from the first call on', async () => {
   const code = 'plt.plot([1]); plt.savefig(GLOBAL_FIG_DIR + "/own.png"); os.listdir(GLOBAL_FIG_DIR)';
   expect(await open().run_python_code(code)).toMatchObject({ success: true });
+});
+
+test('P-51 a call has the figures that it drew, and none of the call before', async () => {
+  const toolset = open();
+  const drawn = await toolset.run_python_code('plt.plot([1]); plt.show()');
+  expect(drawn.fig_storage_path).toBeDefined();
+  expect(await toolset.run_python_code('1')).toEqual({ success: true, result: null, stdout: '1\n', stderr: '' });
+});
+
+test('P-52 the workdir is entered before the init code runs', async () => {
+  const workdir = await realpath(await mkdtemp(path.join(os.tmpdir(), 'toolset-')));
+  await chmod(workdir, 0o777);
+  onTestFinished(() => rm(workdir, { recursive: true, force: true }));
+  const toolset = open({ workdir, init_code: 'import os; started_in = os.getcwd()' });
+  expect((await toolset.run_python_code('started_in')).stdout).toBe(`${workdir}\n`);
 });

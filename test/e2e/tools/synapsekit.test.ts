@@ -198,7 +198,7 @@ test('S-14 data is passed in as a literal', async () => {
   expect((await run(`data = ${JSON.stringify(data)}\nprint(sum(data))`)).stdout).toBe('15\n');
 });
 
-test('S-15 larger limits hold, and 0 is no limit but that of the machine', async () => {
+test('S-15 S-47 larger limits hold, and 0 is no limit but that of the machine', async () => {
   const code = 'import numpy\na = numpy.ones(60_000_000)\nprint(a.size)';
   expect((await run(code, { timeout: 60, memory_limit_mb: 1024 })).stdout).toBe('60000000\n');
   expect((await run(code, { timeout: 60, memoryLimitMb: 0 })).stdout).toBe('60000000\n');
@@ -269,6 +269,13 @@ test('S-43 files are listed by path, those in folders too, and nothing of ours i
   );
   const root = path.dirname(files[0]?.path ?? '');
   expect(files.map((file) => path.relative(root, file.path))).toEqual(['a', 'b', 'z/0', 'z/a/1']);
+});
+
+test('S-44 tables are found wherever they were made, except under names of Python’s own', async () => {
+  const { dataframes } = await run(
+    'import pandas as pd\nfor number in range(2): loop = pd.DataFrame({"a": [number]})\n__hidden = loop\n__dunder__ = loop',
+  );
+  expect(dataframes).toEqual([{ name: 'loop', repr: '   a\n0  1' }]);
 });
 
 test('S-46 SB-03 an exception comes with everything that there was before it', async () => {
