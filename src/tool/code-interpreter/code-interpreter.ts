@@ -38,6 +38,8 @@ export interface CodeInput {
 const NO_CODE = 'No code provided.';
 const EMPTY: CodeInterpreterPayload = { stdout: '', stderr: '', files: [], plots: [], dataframes: [] };
 
+const MAX_LISTED = 20;
+
 /** Below this not even Python fits. */
 const LEAST_MEMORY_MB = 16;
 const MemoryLimit = z
@@ -127,8 +129,9 @@ export class CodeInterpreterTool implements Tool, AsyncDisposable {
     if ('refusal' in read) return read.refusal;
     const { payload, error, execution } = await this.#run(read.value, options);
     if (execution === undefined) return refuse(error ?? NO_CODE, { ...payload, error });
+    const told = forModel(execution, { tables: 'shown' }); // they are gone by the next call
     return {
-      text: forModel(execution, { tables: 'shown' }), // they are gone by the next call
+      text: [told, ...listPlots(payload)].join('\n'),
       payload: { ...payload, ...(error !== null && { error }), ...weakWalls(execution.isolation) },
       isError: error !== null,
     };
@@ -177,6 +180,14 @@ interface Report {
   readonly payload: CodeInterpreterPayload;
   readonly error: string | null;
   readonly execution?: Execution;
+}
+
+/** Where the host finds them: a model can only point to what it has seen the path of. */
+function listPlots({ plots }: CodeInterpreterPayload): string[] {
+  if (plots.length === 0) return [];
+  const more = plots.length > MAX_LISTED ? `, and ${plots.length - MAX_LISTED} more` : '';
+  const paths = plots.slice(0, MAX_LISTED).map((plot) => plot.path);
+  return [`[plots saved as ${paths.join(', ')}${more}]`];
 }
 
 /** No limit is still one: what the machine has. */

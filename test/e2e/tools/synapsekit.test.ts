@@ -1,5 +1,4 @@
 /** The tools that agents of SynapseKit know: each row of the requirements under its id. */
-import { on } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,8 +7,6 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import {
   CodeInterpreterTool,
-  PythonREPLTool,
-  UNCONFINED,
   type CodeInterpreterOptions,
   type CodeInterpreterPayload,
   type ToolResult,
@@ -17,27 +14,14 @@ import {
 
 let engine: Interpreter;
 let artifactDir: string;
-let repl: PythonREPLTool;
-let warned: Promise<Error>;
 beforeAll(async () => {
-  warned = warning('VIVARIUM_UNCONFINED');
-  repl = new PythonREPLTool({ unconfined: UNCONFINED, timeout: 30 });
   engine = await createInterpreter();
   artifactDir = await mkdtemp(path.join(os.tmpdir(), 'code-interpreter-'));
 });
 afterAll(async () => {
-  await repl?.close();
   await engine?.close();
   await rm(artifactDir, { recursive: true, force: true });
 });
-
-/** The next warning of this process with this code. */
-async function warning(code: string): Promise<Error> {
-  for await (const [emitted] of on(process, 'warning') as AsyncIterable<[Error & { code?: string }]>) {
-    if (emitted.code === code) return emitted;
-  }
-  throw new Error('never warned');
-}
 
 /** With time enough for a busy machine; the default limits have tests of their own. */
 function open(options: CodeInterpreterOptions = {}): CodeInterpreterTool {
@@ -205,18 +189,6 @@ test('S-15 S-47 larger limits hold, and 0 is no limit but that of the machine', 
   expect(() => open({ memoryLimitMb: 4 })).toThrow(/16/);
 });
 
-test('S-16 U-17 the unconfined tool must be asked for in words, and warns', async () => {
-  // @ts-expect-error - the words are left out
-  expect(() => new PythonREPLTool()).toThrow(/asked for in words.*CodeInterpreterTool/);
-  // @ts-expect-error - other words
-  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/asked for in words/);
-  expect((await warned).message).toContain('without walls');
-  expect((await repl.define()).description).toMatch(/UNCONFINED.*only use in trusted environments/);
-  const host = path.join(artifactDir, 'host.txt');
-  await writeFile(host, 'of the host');
-  expect((await repl.run({ code: `print(open(${JSON.stringify(host)}).read())` })).output).toBe('of the host\n');
-});
-
 test('S-17 the memory limit is enforced by something, and it is said by what', () => {
   expect(engine.isolation.memory.length).toBeGreaterThan(0);
 });
@@ -259,8 +231,6 @@ test('S-40 schema and anthropic_schema are the forms that models are given', asy
   const name = 'code_interpreter';
   expect(await open().schema()).toEqual({ type: 'function', function: { name, description, parameters } });
   expect(await open().anthropic_schema()).toEqual({ name, description, input_schema: parameters });
-  expect((await repl.schema()).function.name).toBe('python_repl');
-  expect((await repl.anthropic_schema()).name).toBe('python_repl');
 });
 
 test('S-43 files are listed by path, those in folders too, and nothing of ours is among them', async () => {
@@ -287,31 +257,6 @@ test('S-46 SB-03 an exception comes with everything that there was before it', a
   });
   expect(observation.payload).toMatchObject({ files: [{ size: 1 }], dataframes: [{ name: 'df' }] });
   expect(observation.text).toMatch(/so far[^]*Traceback[^]*ZeroDivisionError/);
-});
-
-test('S-54 the unconfined tool keeps its variables until reset', async () => {
-  expect(repl.name).toBe('python_repl');
-  expect(await repl.run({ code: 'x = 41' })).toMatchObject({ output: '(no output)', error: null });
-  expect((await repl.run({ input: 'print(x + 1)' })).output).toBe('42\n');
-  expect(await repl.run({ code: 'print("kept")\n1/0' })).toMatchObject({
-    output: 'kept\n',
-    error: 'ZeroDivisionError: division by zero',
-  });
-  await repl.reset();
-  expect((await repl.run({ code: 'x' })).error).toContain('NameError');
-  expect(await repl.call({ code: 'print(1)' })).toMatchObject({ text: '1', payload: { output: '1\n', error: null } });
-  expect((await repl.run({})).error).toBe('No code provided.');
-});
-
-test('S-16 S-54 the unconfined tool is where the program is: its directory, its variables', async () => {
-  process.env['REPL_TEST_KEY'] = 'of the host';
-  onTestFinished(() => void delete process.env['REPL_TEST_KEY']);
-  await using own = new PythonREPLTool({ unconfined: UNCONFINED, timeout: 30 });
-  const { output, metadata } = await own.run({
-    code: 'import os\nprint(os.getcwd(), os.environ["REPL_TEST_KEY"], os.environ["HOME"])',
-  });
-  expect(output).toBe(`${process.cwd()} of the host ${process.env['HOME']}\n`);
-  expect(metadata).toEqual({ isolation: 'none' });
 });
 
 test('SB-05 sys.exit is what it says, and costs no output', async () => {
@@ -349,6 +294,9 @@ test('U-36 X-02 a plotly figure is a plot: a file with its JSON', async () => {
   );
   expect(namesOf(plots)).toEqual(['plot_1.plotly.json', 'plot_2.plotly.json']);
   expect(files).toEqual([]);
+  const shown = await open().call({ code: 'import plotly.graph_objects as go\ngo.Figure(go.Bar(y=[1])).show()' });
+  const { plots: told } = shown.payload as unknown as CodeInterpreterPayload;
+  expect(shown.text).toContain(`[plots saved as ${told[0]?.path}]`);
   const { data } = JSON.parse(await readFile(plots[0]?.path ?? '', 'utf8')) as { data: { type: string }[] };
   expect(data).toMatchObject([{ type: 'bar' }]);
 });
