@@ -6,7 +6,7 @@ export interface Workdir {
   readonly isWritable: boolean;
 }
 
-/** Names that code for this toolset counts on. Figures are collected by the engine, which needs no `plt.show` of ours. */
+/** Names that code for this toolset counts on. The engine collects figures; a `plt.show` with none to show says so. */
 export const DEFAULT_INIT_CODE = `try:
     import os
     import uuid
@@ -15,6 +15,14 @@ export const DEFAULT_INIT_CODE = `try:
 
     GLOBAL_FIG_DIR = ".matplotlib_figs" if os.access(".", os.W_OK) else os.path.join(os.environ["TMPDIR"], "matplotlib_figs")
     os.makedirs(GLOBAL_FIG_DIR, exist_ok=True)
+
+    def _show(*args, _collect=plt.show, _open=matplotlib._pylab_helpers.Gcf.get_all_fig_managers, **options):
+        if not any(manager.canvas.figure.axes for manager in _open()):
+            print("No active figure to save.")
+        return _collect(*args, **options)
+
+    plt.show = _show
+    del _show
 except Exception as error:
     print(f"Error in matplotlib initialization: {error}")
 `;

@@ -113,6 +113,16 @@ test('P-50 figures can be saved in GLOBAL_FIG_DIR from the first call on', async
   expect(await open().run_python_code(code)).toMatchObject({ success: true });
 });
 
+test('P-50 plt.show with nothing to show says so, and with a figure that is not the current one it does not', async () => {
+  const toolset = open();
+  const none = 'No active figure to save.\n';
+  expect((await toolset.run_python_code('plt.show()')).stdout).toBe(none);
+  expect((await toolset.run_python_code('f = plt.figure(); plt.show()')).stdout).toBe(none);
+  const drawn = await toolset.run_python_code('a = plt.plot([1]); b = plt.figure(); plt.show()');
+  expect({ stdout: drawn.stdout, pictures: drawn.base64_uri?.length }).toEqual({ stdout: '', pictures: 1 });
+  expect((await toolset.run_python_code('"_show" in globals()')).stdout).toBe('False\n');
+});
+
 test('P-51 a call has the figures that it drew, and none of the call before', async () => {
   const toolset = open();
   const drawn = await toolset.run_python_code('plt.plot([1]); plt.show()');
