@@ -8,7 +8,7 @@ export { PythonREPLTool, UNCONFINED } from './tool/code-interpreter/python-repl.
 export type { PythonREPLOptions } from './tool/code-interpreter/python-repl.ts';
 export { ToolResult } from './tool/code-interpreter/tool-result.ts';
 export { IPythonInterpreter, TimeoutError } from './tool/ipython/ipython.ts';
-export type { IPythonOptions } from './tool/ipython/ipython.ts';
+export type { IPythonOptions } from './tool/ipython/options.ts';
 export { BatchIPythonInterpreter } from './tool/ipython/batch.ts';
 export {
   codeInterpreter as code_interpreter,
@@ -28,6 +28,7 @@ export type { ActionDescription } from './tool/action/description.ts';
 export { ActionExecutor } from './tool/action/executor.ts';
 export type { ActionExecutorOptions } from './tool/action/executor.ts';
 export { BaseParser, JsonParser, ParseError, TupleParser } from './tool/action/parsers.ts';
+export type { AccessOptions } from './tool/place/access.ts';
 export type { CallContext, CallOptions, Observation, Tool, ToolDefinition } from './tool/tool.ts';
 export { escapeAnsi as escape_ansi } from './text/clean-text.ts';
 export { extractCode as extract_code } from './text/extract-code.ts';

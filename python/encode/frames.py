@@ -20,10 +20,11 @@ PREVIEW_ROWS = 5
 PREVIEW_COLUMNS = 20
 CELL_BYTES = 400
 NAME_LIMIT = 200
-REPR_LIMIT = 4_000
+REPR_LIMIT = 8_000  # sixty rows of eighty characters, and more where they are wide ones
 COUNTED_CELLS = 10_000_000  # cells looked at for missing values, in all tables together
 _NEVER_MISSING = "biu"  # kinds of content
-_DISPLAY = {"max_rows": 20, "min_rows": 10, "max_columns": 20, "max_colwidth": 50, "width": 120, "show_dimensions": True}
+# What pandas itself begins with in a program; no columns: as many as the width has room for.
+_DISPLAY = {"max_rows": 60, "min_rows": 10, "max_columns": 0, "max_colwidth": 50, "width": 80, "show_dimensions": "truncate"}
 
 
 def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list[dict[str, object]]:
@@ -132,7 +133,7 @@ def _cell(value: object) -> object:
 
 
 def _repr_of(frame: Any) -> str:
-    """Return the text of a table by pandas itself, with room for a screen whatever the program has set."""
+    """Return `repr(frame)` as a program has it that set no options: those of this one might ask for all of it."""
     options = [part for name, setting in _DISPLAY.items() for part in (f"display.{name}", setting)]
     with member("pandas", "option_context")(*options):
         return text_of(frame, REPR_LIMIT)

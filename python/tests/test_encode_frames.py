@@ -39,8 +39,14 @@ class Summaries(unittest.TestCase):
         self.assertEqual([(column["name"], column["missing"]) for column in found["columns"]], [("a", 0), ("b", 1), ("c", 1), ("d", 1)])
         self.assertEqual([column["dtype"] for column in found["columns"]][::3], ["int64", "Int64"])
         self.assertEqual(found["preview"], [[1, 0.5, "x", 1], [2, None, None, None]])
-        self.assertIn("[2 rows x 4 columns]", found["repr"])
+        self.assertEqual(found["repr"], repr(frame))
         self.assertNotIn("note", found)
+
+    def test_the_text_is_that_of_pandas(self) -> None:
+        frames = [pd.DataFrame(np.arange(rows * columns).reshape(rows, columns)) for rows, columns in ((2, 2), (60, 20), (61, 2), (3, 30))]
+        for frame in (*frames, pd.DataFrame({"text": ["x" * 100] * 60, "n": range(60)}), pd.DataFrame()):
+            (found,) = self._summarize(df=frame)
+            self.assertEqual(found["repr"], repr(frame))
 
     def test_only_tables_and_only_the_named_ones(self) -> None:
         frame = pd.DataFrame({"a": [1]})

@@ -78,6 +78,12 @@ export class Interpreter implements AsyncDisposable {
     return this.#parts.config.limits;
   }
 
+  /** What of the host sessions see and reach unless they say otherwise. */
+  get access(): Pick<Config, 'mounts' | 'network' | 'environment'> {
+    const { mounts, network, environment } = this.#parts.config;
+    return { mounts, network, environment };
+  }
+
   /** What confines sessions on this machine unless they say otherwise, as observed. */
   get isolation(): Isolation {
     const { engine, config } = this.#parts;

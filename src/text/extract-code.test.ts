@@ -5,6 +5,20 @@ const FENCE = '```';
 
 /** Input and the code in it. */
 const TAKEN_OUT: readonly (readonly [name: string, text: string, code: string])[] = [
+  ['L-49 a call of InternLM', '<|action_start|><|interpreter|>\nx = 1\nx\n<|action_end|>\n', 'x = 1\nx'],
+  ['such a call after words', "Let's see.<|action_start|><|interpreter|>\nprint(1)<|action_end|>", 'print(1)'],
+  ['such a call that breaks off', '<|action_start|><|interpreter|>\n  a = 1\n  b = 2', '  a = 1\n  b = 2'],
+  [
+    'such a call around a block',
+    `<|action_start|><|interpreter|>\n${FENCE}python\na = 1\n${FENCE}\n<|action_end|>`,
+    'a = 1',
+  ],
+  ['its marks in a string', 'print("<|action_start|><|interpreter|>")', 'print("<|action_start|><|interpreter|>")'],
+  [
+    'its end in a string',
+    '<|action_start|><|interpreter|>\nprint("<|action_end|>")\n<|action_end|>',
+    'print("<|action_end|>")',
+  ],
   ['a block alone', '```python\nmath.sqrt(100)\n```', 'math.sqrt(100)'],
   ['a block in prose', 'Here is the code:\n\n```python\nprint(1)\n```\nIt prints 1.', 'print(1)'],
   ['prose with an apostrophe', "Here's it:\n```python\nprint('a')\n```\nThat's all.", "print('a')"],
@@ -122,6 +136,8 @@ test.each([
   ['long strings that hold fences', '```\n"""\n```\n'.repeat(LONG / 12)],
   ['apostrophes', `\`${`'\\'`.repeat(LONG / 3)}`],
   ['spaces in a block', `\`\`\`python\n${' '.repeat(LONG)}x`],
+  ['calls of InternLM', '<|action_start|><|interpreter|>\n'.repeat(LONG / 32)],
+  ['half of such calls', `<|action_start|>${' '.repeat(LONG)}`],
   ['braces', `{${'"a": 1,'.repeat(LONG / 7)}}`],
   ['a name without an end', `{"${'\\"'.repeat(LONG / 2)}}`],
   ['runs of different lengths', Array.from({ length: 700 }, (_, length) => '`'.repeat(length)).join(' ')],

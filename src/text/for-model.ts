@@ -2,6 +2,8 @@ import type { DataFrameSummary, Execution, ProducedFigure, Result, Spill } from 
 import { TOLD_CHARS } from '../execution/output-budget.ts';
 import { escapeAnsi } from './clean-text.ts';
 
+/** Rows of a table come to about this much. */
+const MAX_TABLE_CHARS = 2_000;
 /** Of one part, so that a long output cannot push the error out of sight. */
 const SHARE = 0.6;
 /** Of each stream where there are two: there is room left for what was shown. */
@@ -10,18 +12,27 @@ const DEFAULT_MAX_CHARS = TOLD_CHARS / STREAM_SHARE;
 const MAX_LISTED = 20;
 const MAX_NAME_CHARS = 100;
 
+export interface ForModelOptions {
+  readonly maxChars?: number;
+  /** Whether the rows of tables are told, not only their names: for sessions that will not be there to be asked. */
+  readonly tables?: 'named' | 'shown';
+}
+
 /**
  * The compact text that a model should see of a run: what was printed, shown, written and lost, and no base64. What
  * happened takes up to `maxChars`; how it ended and what became of the state comes on top and is never pushed out.
  */
-export function forModel(execution: Execution, options: { readonly maxChars?: number } = {}): string {
-  const { maxChars = DEFAULT_MAX_CHARS } = options;
+export function forModel(execution: Execution, options: ForModelOptions = {}): string {
+  const { maxChars = DEFAULT_MAX_CHARS, tables = 'named' } = options;
   const output = printed(execution, maxChars);
   const roomLeft = maxChars - output.reduce((sum, { length }) => sum + length, 0);
   const seen = [
     ...execution.results.flatMap((result, index) => shown(result, index, execution, maxChars)),
     ...execution.figures.filter(({ result }) => result === undefined).map(describeFigure),
-    ...execution.dataframes.map(describeTable),
+    ...execution.dataframes.flatMap((table) => [
+      describeTable(table),
+      ...(tables === 'shown' ? rowsOf(table, execution) : []),
+    ]),
     ...files(execution),
   ];
   const parts = [
@@ -81,6 +92,11 @@ function describeTable({ name, rows, columnCount, columns }: DataFrameSummary): 
   const listed = columns.slice(0, MAX_LISTED).map((column) => `${column.name} ${column.dtype}`);
   const more = columnCount > listed.length ? `, and ${columnCount - listed.length} more` : '';
   return `[table ${name}: ${rows} rows × ${columnCount} columns: ${listed.join(', ')}${more}]`;
+}
+
+/** As pandas writes them, unless the program did so itself. */
+function rowsOf({ repr }: DataFrameSummary, { logs }: Execution): string[] {
+  return logs.stdout.includes(repr) ? [] : [shorten(escapeAnsi(repr), MAX_TABLE_CHARS)];
 }
 
 function files({ files: written }: Execution): string[] {

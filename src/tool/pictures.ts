@@ -3,7 +3,7 @@ import type { ArtifactStore } from '../artifact/store.ts';
 import { VivariumError } from '../errors.ts';
 import type { Execution, ProducedFigure } from '../execution/execution.ts';
 
-/** A picture of a run, with its bytes. */
+/** A figure of a run, with its bytes: an image, or the JSON of an interactive one. */
 export interface Picture {
   readonly figure: ProducedFigure;
   readonly bytes: Buffer;
@@ -12,10 +12,10 @@ export interface Picture {
 /** More than this is a file to download, not a picture to look at. */
 const MAX_BYTES = 20_000_000;
 
-/** The pictures that a run made, in order. What is no image (a plotly figure is JSON) or was not kept is not among them. */
+/** The figures that a run made, in order. What was not kept is not among them. */
 export async function picturesOf(execution: Execution, artifacts: ArtifactStore): Promise<Picture[]> {
   const pictures: Picture[] = [];
-  for (const figure of execution.figures.filter(isImage)) {
+  for (const figure of execution.figures) {
     const bytes = await bytesOf(figure, execution, artifacts);
     if (bytes !== null) pictures.push({ figure, bytes });
   }
@@ -36,27 +36,35 @@ export function isImage({ mime }: { readonly mime: string }): boolean {
   return mime.startsWith('image/');
 }
 
+/** A figure that its library draws when it is looked at. */
+export const PLOTLY = 'application/vnd.plotly.v1+json';
+
 const EXTENSIONS: Readonly<Record<string, string>> = {
+  [PLOTLY]: '.plotly.json',
   'image/gif': '.gif',
   'image/jpeg': '.jpg',
   'image/svg+xml': '.svg',
   'image/webp': '.webp',
 };
 
-/** What the name of a picture's file ends in. */
+/** What the name of a figure's file ends in. */
 export function extensionOf(mime: string): string {
   return EXTENSIONS[mime] ?? '.png';
 }
 
-/** A picture as the text that a page can show. */
+/** The bytes of one form of a result, which is text or base64. */
+export function decode(mime: string, data: string): Buffer {
+  return Buffer.from(data, mime === 'image/svg+xml' || mime === PLOTLY ? 'utf8' : 'base64');
+}
+
+/** An image as the text that a page can show. */
 export function dataUri({ figure, bytes }: Picture): string {
   return `data:${figure.mime};base64,${bytes.toString('base64')}`;
 }
 
 function shownBytes({ results }: Execution, { result, mime }: ProducedFigure): Buffer | null {
   const data = result === undefined ? undefined : results[result]?.data[mime];
-  if (data === undefined) return null;
-  return mime === 'image/svg+xml' ? Buffer.from(data) : Buffer.from(data, 'base64');
+  return data === undefined ? null : decode(mime, data);
 }
 
 async function keptBytes({ id }: ProducedFigure, artifacts: ArtifactStore): Promise<Buffer | null> {

@@ -15,11 +15,19 @@ export interface ParameterSchema {
   readonly required: readonly string[];
 }
 
-/** Who calls, so that two conversations never share an interpreter. A model neither sees nor chooses it. */
+/**
+ * Who calls, so that two conversations never share an interpreter. A model neither sees nor chooses it. Each id has two
+ * spellings, of which one is given; anything else is refused.
+ */
 export interface CallContext {
   readonly clientId?: string;
   readonly chatId?: string;
   readonly sessionId?: string;
+  readonly client_id?: string;
+  readonly chat_id?: string;
+  readonly session_id?: string;
+  /** Further facts for the code, where a tool hands them on. */
+  readonly variables?: Readonly<Record<string, Json>>;
 }
 
 export interface CallOptions {

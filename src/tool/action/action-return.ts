@@ -6,7 +6,7 @@ export type ActionStatusCode = (typeof ActionStatusCode)[keyof typeof ActionStat
 export const ActionValidCode = { FINISH: 1, OPEN: 0, CLOSED: -1, INVALID: -2, ABSENT: -3 } as const;
 export type ActionValidCode = (typeof ActionValidCode)[keyof typeof ActionValidCode];
 
-/** A part of a result: text as it is, or the path of an image. */
+/** A part of a result: text as it is, or the path of an image or of another file. */
 export type ActionItem = { readonly type: string; readonly content: string };
 
 /** What an action gave: items in order, or what went wrong. */
@@ -19,6 +19,8 @@ export class ActionReturn {
   state: ActionStatusCode = ActionStatusCode.SUCCESS;
   thought: string | null = null;
   valid: ActionValidCode = ActionValidCode.OPEN;
+  /** Which walls there were, where they are weaker than the usual ones. */
+  declare isolation?: string;
 
   constructor(fields: Partial<Omit<ActionReturn, 'formatResult' | 'format_result'>> = {}) {
     Object.assign(this, fields);

@@ -1,5 +1,7 @@
+import { z } from 'zod';
+import { parse } from '../../config.ts';
 import { ActionValidCode, type ActionReturn } from './action-return.ts';
-import type { BaseAction } from './base-action.ts';
+import { BaseAction } from './base-action.ts';
 import { FinishAction, InvalidAction, NoAction } from './builtin-actions.ts';
 import type { ApiDescription } from './description.ts';
 
@@ -9,7 +11,23 @@ export interface ActionExecutorOptions {
   readonly finishAction?: BaseAction;
   /** Whether finishing is one of the actions that a model is shown. */
   readonly finishInAction?: boolean;
+  readonly invalid_action?: BaseAction;
+  readonly no_action?: BaseAction;
+  readonly finish_action?: BaseAction;
+  readonly finish_in_action?: boolean;
 }
+
+const Action = z.custom<BaseAction>((value) => value instanceof BaseAction, 'must be an action').optional();
+const Options = z.strictObject({
+  invalidAction: Action,
+  invalid_action: Action,
+  noAction: Action,
+  no_action: Action,
+  finishAction: Action,
+  finish_action: Action,
+  finishInAction: z.boolean().optional(),
+  finish_in_action: z.boolean().optional(),
+});
 
 /** Carries out actions by name. Those that are disabled are hidden and refused. */
 export class ActionExecutor {
@@ -19,11 +37,12 @@ export class ActionExecutor {
   readonly #finish: BaseAction;
 
   constructor(actions: BaseAction | readonly BaseAction[], options: ActionExecutorOptions = {}) {
-    this.#invalid = options.invalidAction ?? new InvalidAction();
-    this.#none = options.noAction ?? new NoAction();
-    this.#finish = options.finishAction ?? new FinishAction();
+    const given = parse(Options, options);
+    this.#invalid = given.invalidAction ?? given.invalid_action ?? new InvalidAction();
+    this.#none = given.noAction ?? given.no_action ?? new NoAction();
+    this.#finish = given.finishAction ?? given.finish_action ?? new FinishAction();
     const all = [actions].flat();
-    if (options.finishInAction === true) all.push(this.#finish);
+    if (given.finishInAction ?? given.finish_in_action ?? false) all.push(this.#finish);
     this.actions = new Map(all.map((action) => [action.name, action]));
   }
 

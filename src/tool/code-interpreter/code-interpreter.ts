@@ -6,14 +6,16 @@ import type { Interpreter } from '../../session/interpreter.ts';
 import { forModel } from '../../text/for-model.ts';
 import { isAnswer, readArguments, refuse } from '../answers.ts';
 import { describeSurroundings } from '../description.ts';
-import { LazyEngine } from '../lazy-engine.ts';
+import { accessShape, isolationOf, resolveAccess, weakWalls, type AccessOptions } from '../place/access.ts';
+import { LazyEngine } from '../place/lazy-engine.ts';
+import { toAnthropicTool, toOpenAITool, type AnthropicTool, type OpenAITool } from '../schema-forms.ts';
 import type { CallOptions, Observation, Tool, ToolDefinition } from '../tool.ts';
 import { ArtifactFolder } from './artifact-folder.ts';
 import { errorOf } from './outcome.ts';
 import { payloadOf, type CodeInterpreterPayload } from './payload.ts';
 import { ToolResult } from './tool-result.ts';
 
-export interface CodeInterpreterOptions {
+export interface CodeInterpreterOptions extends AccessOptions {
   /** Seconds that a run may take. */
   readonly timeout?: number;
   /** Resident memory of a run; 0 or less for no limit but the machine's memory. */
@@ -24,7 +26,7 @@ export interface CodeInterpreterOptions {
   /** Lists plots under `files` as well. */
   readonly plotsInFiles?: boolean;
   /** Shared; without it the tool starts one of its own. */
-  readonly engine?: Interpreter;
+  readonly engine?: Interpreter | null;
 }
 
 /** Code under either of its names: some agents call it `input`. */
@@ -35,6 +37,8 @@ export interface CodeInput {
 
 const NO_CODE = 'No code provided.';
 const EMPTY: CodeInterpreterPayload = { stdout: '', stderr: '', files: [], plots: [], dataframes: [] };
+
+const MAX_LISTED = 20;
 
 /** Below this not even Python fits. */
 const LEAST_MEMORY_MB = 16;
@@ -52,6 +56,7 @@ const Options = z.strictObject({
   memory_limit_mb: MemoryLimit.optional(),
   artifactDir: z.string().min(1).optional(),
   plotsInFiles: z.boolean().default(false),
+  ...accessShape,
 });
 export const CodeArguments = z.strictObject({ code: z.string().optional(), input: z.string().optional() });
 
@@ -61,29 +66,33 @@ export class CodeInterpreterTool implements Tool, AsyncDisposable {
   readonly #timeoutMs: number;
   readonly #memoryMb: number;
   readonly #plotsInFiles: boolean;
+  readonly #access: Pick<z.infer<typeof Options>, 'mounts' | 'network' | 'environment'>;
   readonly #folder: ArtifactFolder;
   readonly #engine: LazyEngine;
 
   constructor({ engine, ...options }: CodeInterpreterOptions = {}) {
-    const { timeout, artifactDir, plotsInFiles, ...memory } = parse(Options, options);
+    const { timeout, artifactDir, plotsInFiles, mounts, network, environment, ...memory } = parse(Options, options);
+    this.#access = { mounts, network, environment };
     this.#timeoutMs = Math.ceil(timeout * 1000);
     this.#memoryMb = memoryMbOf(memory.memoryLimitMb ?? memory.memory_limit_mb ?? 256);
     this.#plotsInFiles = plotsInFiles;
     this.#folder = new ArtifactFolder(artifactDir);
-    this.#engine = new LazyEngine(engine, { limits: { memoryMb: this.#memoryMb } }); // so that its pool fits
+    this.#engine = new LazyEngine(engine ?? undefined, { limits: { memoryMb: this.#memoryMb } }); // so that its pool fits
   }
 
   /** What the code does is in the result: an error comes with all the output there was. */
   async run(input: CodeInput, options: Pick<CallOptions, 'signal'> = {}): Promise<ToolResult> {
-    const { payload, error } = await this.#run(input, options);
-    return new ToolResult(JSON.stringify(payload), error);
+    const { payload, error, execution } = await this.#run(input, options);
+    return new ToolResult(JSON.stringify(payload), error, execution && weakWalls(execution.isolation));
   }
 
   async define(): Promise<ToolDefinition> {
-    const { environment, isolation } = await this.#engine.get();
+    const engine = await this.#engine.get();
+    const access = resolveAccess(this.#access, engine);
     const surroundings = describeSurroundings({
-      environment,
-      isolation,
+      environment: engine.environment,
+      isolation: isolationOf(engine, access),
+      mounts: access.mounts,
       timeoutMs: this.#timeoutMs,
       memoryMb: this.#memoryMb,
       keeps: 'nothing',
@@ -106,14 +115,24 @@ export class CodeInterpreterTool implements Tool, AsyncDisposable {
     };
   }
 
+  /** The definition as OpenAI has it. */
+  async schema(): Promise<OpenAITool> {
+    return toOpenAITool(await this.define());
+  }
+
+  async anthropic_schema(): Promise<AnthropicTool> {
+    return toAnthropicTool(await this.define());
+  }
+
   async call(args: Readonly<Record<string, unknown>>, options: CallOptions = {}): Promise<Observation> {
     const read = readArguments(CodeArguments, args);
     if ('refusal' in read) return read.refusal;
     const { payload, error, execution } = await this.#run(read.value, options);
     if (execution === undefined) return refuse(error ?? NO_CODE, { ...payload, error });
+    const told = forModel(execution, { tables: 'shown' }); // they are gone by the next call
     return {
-      text: forModel(execution),
-      payload: error === null ? { ...payload } : { ...payload, error },
+      text: [told, ...listPlots(payload)].join('\n'),
+      payload: { ...payload, ...(error !== null && { error }), ...weakWalls(execution.isolation) },
       isError: error !== null,
     };
   }
@@ -144,6 +163,7 @@ export class CodeInterpreterTool implements Tool, AsyncDisposable {
       echo: 'none',
       initCode: null,
       limits: { timeoutMs: this.#timeoutMs, memoryMb: this.#memoryMb },
+      ...resolveAccess(this.#access, engine),
       ...(signal && { signal }),
     });
     const payload = await payloadOf({
@@ -160,6 +180,14 @@ interface Report {
   readonly payload: CodeInterpreterPayload;
   readonly error: string | null;
   readonly execution?: Execution;
+}
+
+/** Where the host finds them: a model can only point to what it has seen the path of. */
+function listPlots({ plots }: CodeInterpreterPayload): string[] {
+  if (plots.length === 0) return [];
+  const more = plots.length > MAX_LISTED ? `, and ${plots.length - MAX_LISTED} more` : '';
+  const paths = plots.slice(0, MAX_LISTED).map((plot) => plot.path);
+  return [`[plots saved as ${paths.join(', ')}${more}]`];
 }
 
 /** No limit is still one: what the machine has. */

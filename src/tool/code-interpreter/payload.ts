@@ -68,7 +68,7 @@ class Collection {
     const images = new Map(files.filter(isImage).map((file) => [file.path, file]));
     const names = new Set(files.map(({ path }) => path));
     const plots: (StoredFile | null)[] = [];
-    for (const figure of figures.filter(isImage)) {
+    for (const figure of figures) {
       const file = images.get(figure.path ?? '');
       plots.push(file === undefined ? await this.#addNumbered(figure, names) : await this.#copy(file));
       images.delete(figure.path ?? '');

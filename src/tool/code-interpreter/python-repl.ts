@@ -5,8 +5,11 @@ import type { Execution } from '../../execution/execution.ts';
 import { forModel } from '../../text/for-model.ts';
 import { isAnswer, readArguments, refuse } from '../answers.ts';
 import { describeLimits } from '../description.ts';
-import { LazyEngine } from '../lazy-engine.ts';
-import { LazySession } from '../lazy-session.ts';
+import { weakWalls } from '../place/access.ts';
+import { changeDirectory } from '../place/host-directory.ts';
+import { LazyEngine } from '../place/lazy-engine.ts';
+import { LazySession } from '../place/lazy-session.ts';
+import { toAnthropicTool, toOpenAITool, type AnthropicTool, type OpenAITool } from '../schema-forms.ts';
 import type { CallOptions, Observation, Tool, ToolDefinition } from '../tool.ts';
 import { CodeArguments, type CodeInput } from './code-interpreter.ts';
 import { errorOf } from './outcome.ts';
@@ -34,12 +37,19 @@ const Options = z.strictObject({
     .default(5),
 });
 
-/** Runs code with the files, the network and the rights of this program: for code that is trusted, and for no other. */
+/** Runs code where this program runs, with its directory, variables, network and rights: for code that is trusted, and for no other. */
 export class PythonREPLTool implements Tool, AsyncDisposable {
   readonly name = 'python_repl';
   readonly #timeoutMs: number;
   readonly #engine = new LazyEngine(undefined, { isolation: 'none', poolSize: 0 });
-  readonly #session = new LazySession(async () => (await this.#engine.get()).createSession({ idleMs: null }));
+  readonly #session = new LazySession(async () => {
+    const engine = await this.#engine.get();
+    return engine.createSession({
+      idleMs: null,
+      initCode: changeDirectory(process.cwd()),
+      environment: variablesOfHost(),
+    });
+  });
 
   constructor(options: PythonREPLOptions) {
     const { unconfined, timeout } = parse(Options, options ?? {});
@@ -57,7 +67,8 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
     if (typeof execution === 'string') return new ToolResult('', execution);
     const error = errorOf(execution);
     const { stdout } = execution.logs;
-    return new ToolResult(stdout === '' && error === null ? NO_OUTPUT : stdout, error);
+    const output = stdout === '' && error === null ? NO_OUTPUT : stdout;
+    return new ToolResult(output, error, weakWalls(execution.isolation));
   }
 
   async define(): Promise<ToolDefinition> {
@@ -71,6 +82,15 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
         required: ['code'],
       },
     });
+  }
+
+  /** The definition as OpenAI has it. */
+  async schema(): Promise<OpenAITool> {
+    return toOpenAITool(await this.define());
+  }
+
+  async anthropic_schema(): Promise<AnthropicTool> {
+    return toAnthropicTool(await this.define());
   }
 
   async call(args: Readonly<Record<string, unknown>>, options: CallOptions = {}): Promise<Observation> {
@@ -107,6 +127,12 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
       throw error;
     }
   }
+}
+
+/** All but what would have figures drawn on a screen: they are collected. */
+function variablesOfHost(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  const named = Object.entries(environment).filter(([name]) => /^[A-Za-z_]\w*$/.test(name) && name !== 'MPLBACKEND');
+  return Object.fromEntries(named.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
 function notAsked(): VivariumError {

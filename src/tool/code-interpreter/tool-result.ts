@@ -2,10 +2,13 @@
 export class ToolResult {
   readonly output: string;
   readonly error: string | null;
+  /** What is known of the run besides: which walls there were, where they are weaker than the usual ones. */
+  readonly metadata: { readonly isolation?: string };
 
-  constructor(output: string, error: string | null = null) {
+  constructor(output: string, error: string | null = null, metadata: ToolResult['metadata'] = {}) {
     this.output = output;
     this.error = error;
+    this.metadata = metadata;
   }
 
   get isError(): boolean {

@@ -1,6 +1,7 @@
 import type { ActionReturn } from '../action/action-return.ts';
-import { LazyEngine } from '../lazy-engine.ts';
-import { IPythonInterpreter, type IPythonOptions } from './ipython.ts';
+import { LazyEngine } from '../place/lazy-engine.ts';
+import { IPythonInterpreter } from './ipython.ts';
+import { parseIPython, type IPythonOptions } from './options.ts';
 
 /** Runs several commands at the same time, each index in a session of its own that stays. */
 export class BatchIPythonInterpreter implements AsyncDisposable {
@@ -11,8 +12,9 @@ export class BatchIPythonInterpreter implements AsyncDisposable {
   readonly #interpreters = new Map<number, Promise<IPythonInterpreter>>();
 
   constructor({ engine, ...options }: IPythonOptions = {}) {
+    parseIPython(options); // refused here, not at the first run
     this.#options = options;
-    this.#engine = new LazyEngine(engine);
+    this.#engine = new LazyEngine(engine ?? undefined);
     this.enable = options.enable ?? true;
   }
 

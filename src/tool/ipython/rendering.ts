@@ -9,6 +9,7 @@ import { publishPicture } from './images.ts';
 export interface Rendering {
   /** Output of both streams and values, in the order in which they came. */
   readonly text: string;
+  /** The figures: the path of each. */
   readonly images: readonly ActionItem[];
 }
 
@@ -20,9 +21,9 @@ export async function render(items: readonly TranscriptItem[], workDir: string):
       parts.push(item.text);
       continue;
     }
-    const file = await publishPicture(item.result, workDir);
-    if (file !== null) images.push({ type: 'image', content: file });
-    if (file === null || item.result.kind === 'result') parts.push(item.result.data['text/plain'] ?? '');
+    const image = await publishPicture(item.result, workDir);
+    if (image !== null) images.push(image);
+    if (image === null || item.result.kind === 'result') parts.push(item.result.data['text/plain'] ?? '');
   }
   return { text: joinLines(parts), images };
 }

@@ -3,16 +3,19 @@ import path from 'node:path';
 import { upload } from '../../artifact/files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../session/session.ts';
-import { dataUri, extensionOf, type Picture } from '../pictures.ts';
+import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
+import type { Workdir } from './init-code.ts';
 import type { RunPythonResult } from './result.ts';
 
 const FOLDER = '.matplotlib_figs';
 
-/** Puts the pictures of a run where its code finds them, and into the result. */
-export async function figureFields(
-  pictures: readonly Picture[],
-  place: { readonly session: Session; readonly workdir: string | null },
-): Promise<Partial<RunPythonResult>> {
+interface Place {
+  readonly session: Session;
+  readonly workdir: Workdir | null;
+}
+
+/** Puts the figures of a run where its code finds them, and those that are images into the result. */
+export async function figureFields(pictures: readonly Picture[], place: Place): Promise<Partial<RunPythonResult>> {
   if (pictures.length === 0) return {};
   const paths: string[] = [];
   for (const picture of pictures) {
@@ -20,28 +23,34 @@ export async function figureFields(
     if (stored !== null) paths.push(stored);
   }
   const last = paths.at(-1);
+  const images = pictures.filter(({ figure }) => isImage(figure));
   return {
     ...(last !== undefined && { fig_storage_path: last }),
     ...(paths.length > 1 && { fig_storage_paths: paths }),
-    base64_uri: pictures.map(dataUri),
-    hidden_to_model: ['base64_uri'],
+    ...(images.length > 0 && { base64_uri: images.map(dataUri), hidden_to_model: ['base64_uri'] }),
   };
 }
 
 /** Written from outside: wherever the code has gone with `os.chdir`, and never through a link that it has laid. */
-async function store(
-  { figure, bytes }: Picture,
-  { session, workdir }: { readonly session: Session; readonly workdir: string | null },
-): Promise<string | null> {
+async function store({ figure, bytes }: Picture, { session, workdir }: Place): Promise<string | null> {
   const isOnlySaved = figure.result === undefined;
   if (workdir === null && isOnlySaved && figure.path !== undefined) return figure.path;
   const name = path.posix.join(FOLDER, `${randomUUID()}${extensionOf(figure.mime)}`);
   try {
-    if (workdir === null) await session.files.upload(name, bytes);
-    else await upload({ path: workdir, uid: process.getuid?.() ?? 0 }, name, { source: bytes, maxBytes: bytes.length });
-    return name;
+    if (workdir?.isWritable) {
+      const host = { path: workdir.path, uid: process.getuid?.() ?? 0 };
+      await upload(host, name, { source: bytes, maxBytes: bytes.length });
+      return name;
+    }
+    await session.files.upload(name, bytes);
+    return workdir === null ? name : path.posix.join(workspaceOf(session), name);
   } catch (error) {
     if (error instanceof VivariumError) return null; // the code made it impossible; the picture itself is in the result
     throw error;
   }
+}
+
+/** What the code knows its own files by. */
+function workspaceOf({ isolation, files }: Session): string {
+  return isolation.files === 'private-root' ? '/workspace' : files.location;
 }

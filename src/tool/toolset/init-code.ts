@@ -1,25 +1,38 @@
-import { changeDirectory } from '../host-directory.ts';
+import { changeDirectory } from '../place/host-directory.ts';
 
-/** Names that code for this toolset counts on. Figures are collected by the engine, which needs no `plt.show` of ours. */
+/** A directory of the host that interpreters work in. */
+export interface Workdir {
+  readonly path: string;
+  readonly isWritable: boolean;
+}
+
+/** Names that code for this toolset counts on. The engine collects figures; a `plt.show` with none to show says so. */
 export const DEFAULT_INIT_CODE = `try:
     import os
     import uuid
     import matplotlib
     import matplotlib.pyplot as plt
 
-    GLOBAL_FIG_DIR = ".matplotlib_figs"
+    GLOBAL_FIG_DIR = ".matplotlib_figs" if os.access(".", os.W_OK) else os.path.join(os.environ["TMPDIR"], "matplotlib_figs")
+    os.makedirs(GLOBAL_FIG_DIR, exist_ok=True)
+
+    def _show(*args, _collect=plt.show, _open=matplotlib._pylab_helpers.Gcf.get_all_fig_managers, **options):
+        if not any(manager.canvas.figure.axes for manager in _open()):
+            print("No active figure to save.")
+        return _collect(*args, **options)
+
+    plt.show = _show
+    del _show
 except Exception as error:
     print(f"Error in matplotlib initialization: {error}")
 `;
 
-/** Code that makes a directory of the host the current one, and says at once when nothing can be written there. */
-export function enterDirectory(directory: string): string {
+/** Code that makes a directory of the host the current one, and says at once when what may be written there cannot be. */
+export function enterDirectory({ path, isWritable }: Workdir): string {
+  const enter = `${changeDirectory(path)}\n`;
+  if (!isWritable) return enter;
   const refusal =
-    `Sessions may not write in the workdir ${directory}: where Vivarium runs as root each has a user id of its own. ` +
-    'Make it writable for others (chmod o+rwx), or run Vivarium as the user who owns it.';
-  return [
-    changeDirectory(directory),
-    `if not __import__("os").access(".", 2): raise PermissionError(${JSON.stringify(refusal)})`,
-    '',
-  ].join('\n');
+    `Sessions may not write in the workdir ${path}: where Vivarium runs as root each has a user id of its own. ` +
+    'Make it writable for others (chmod o+rwx), run Vivarium as the user who owns it, or only read it (workdirWritable: false).';
+  return `${enter}if not __import__("os").access(".", 2): raise PermissionError(${JSON.stringify(refusal)})\n`;
 }

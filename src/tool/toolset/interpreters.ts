@@ -3,14 +3,14 @@ import { VivariumError } from '../../errors.ts';
 import { resolveKey } from '../../session/keys.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { Session } from '../../session/session.ts';
-import type { LazyEngine } from '../lazy-engine.ts';
-import { whyGone } from '../lazy-session.ts';
-import type { CallContext } from '../tool.ts';
+import type { Caller } from '../context.ts';
+import type { LazyEngine } from '../place/lazy-engine.ts';
+import { whyGone } from '../place/lazy-session.ts';
 
 /** An interpreter of the toolset. It keeps its id when its session had to be opened anew. */
 export interface Entry {
   readonly id: string;
-  readonly context: CallContext;
+  readonly context: Caller;
   /** Of the client or chat that it is found by; null for one that is found by its id only. */
   readonly key: string | null;
   opening: Promise<Session>;
@@ -25,7 +25,7 @@ export interface Live {
 
 export interface InterpretersParts {
   readonly engine: LazyEngine;
-  readonly optionsFor: (context: CallContext) => Promise<SessionOptions>;
+  readonly optionsFor: (context: Caller) => Promise<SessionOptions>;
   readonly maxInterpreters: number;
 }
 
@@ -43,20 +43,25 @@ export class Interpreters {
   }
 
   /** The interpreter of a client or chat. */
-  ofContext(context: CallContext): Entry {
+  ofContext(context: Caller): Entry {
     const key = resolveKey(context);
     return this.#byKey.get(key) ?? this.#add(context, key);
   }
 
+  /** The same, if there is one already. */
+  known(context: Caller): Entry | undefined {
+    return this.#byKey.get(resolveKey(context));
+  }
+
   /** One more, found by its id only. */
-  async create(context: CallContext): Promise<string> {
+  async create(context: Caller): Promise<string> {
     const entry = this.#add(context, null);
     await entry.opening;
     return entry.id;
   }
 
   /** Who says which client or chat asks sees only what is theirs; who says nothing is the program itself. */
-  find(id: string, context: CallContext): Entry | undefined {
+  find(id: string, context: Caller): Entry | undefined {
     const entry = this.#entries.get(id);
     return entry !== undefined && isVisible(entry, context) ? entry : undefined;
   }
@@ -65,10 +70,27 @@ export class Interpreters {
     return this.#entries.get(entry.id) === entry;
   }
 
-  list(context: CallContext): string[] {
+  /** Those that are alive, which is what `running` means here, and those that are being opened. */
+  list(context: Caller): { readonly id: string; readonly status: 'running' | 'pending' }[] {
     return this.#open()
       .filter((entry) => isVisible(entry, context))
-      .map(({ id }) => id);
+      .map(({ id, session }) => ({ id, status: session === null ? 'pending' : 'running' }));
+  }
+
+  /** A fresh interpreter under the same id, whatever runs in it now; files stay. */
+  async restart(entry: Entry): Promise<void> {
+    const session = await entry.opening;
+    if (session.isClosed) {
+      await this.live(entry);
+    } else {
+      await session.interrupt();
+      await session.reset();
+    }
+  }
+
+  /** Stops the code that runs now, if any does, and keeps the variables. */
+  async interrupt({ session }: Entry): Promise<void> {
+    if (session?.isClosed === false) await session.interrupt();
   }
 
   async delete(entry: Entry): Promise<void> {
@@ -96,7 +118,7 @@ export class Interpreters {
     await Promise.all([...this.#entries.values()].map((entry) => this.delete(entry)));
   }
 
-  #add(context: CallContext, key: string | null): Entry {
+  #add(context: Caller, key: string | null): Entry {
     const entry: Entry = { id: randomUUID(), context, key, opening: NEVER, session: null };
     this.#begin(entry);
     this.#entries.set(entry.id, entry);
@@ -164,12 +186,12 @@ export class RestartFailure extends Error {
 /** In the place of a session before it is begun. */
 const NEVER = new Promise<never>(() => undefined);
 
-function isVisible(entry: Entry, context: CallContext): boolean {
+function isVisible(entry: Entry, context: Caller): boolean {
   const asking = ownerOf(context);
   return asking === null || asking === ownerOf(entry.context);
 }
 
-function ownerOf({ clientId, chatId, sessionId }: CallContext): string | null {
+function ownerOf({ clientId, chatId, sessionId }: Caller): string | null {
   if (clientId !== undefined) return resolveKey({ clientId });
   return chatId === undefined && sessionId === undefined ? null : resolveKey({ chatId, sessionId });
 }

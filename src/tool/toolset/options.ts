@@ -3,14 +3,17 @@ import path from 'node:path';
 import { z } from 'zod';
 import { Limits, parse } from '../../config.ts';
 import type { Interpreter } from '../../session/interpreter.ts';
+import { accessShape, type AccessOptions } from '../place/access.ts';
 import { DEFAULT_INIT_CODE } from './init-code.ts';
 
-export interface ToolSetOptions {
+export interface ToolSetOptions extends AccessOptions {
   readonly name: string;
-  /** A directory of the host that interpreters work in and may write to; without it each has a workspace of its own. */
+  /** A directory of the host that interpreters work in; without it each has a workspace of its own. */
   readonly workdir?: string | null;
+  /** Whether they may change what is there; true unless said otherwise. */
+  readonly workdirWritable?: boolean;
   /** Shared by whoever was given it, and closed by nobody here; without it the toolset starts one of its own. */
-  readonly engine?: Interpreter;
+  readonly engine?: Interpreter | null;
   /** Runs once in each interpreter; null for nothing. */
   readonly initCode?: string | null;
   readonly init_code?: string | null;
@@ -18,6 +21,7 @@ export interface ToolSetOptions {
   readonly timeout?: number | null;
   /** Runs the same code again after a crash, side effects included. */
   readonly retryOnCrash?: boolean;
+  readonly retry_on_crash?: boolean;
   /** Most interpreters of this toolset; the engine has caps of its own. */
   readonly maxInterpreters?: number;
   readonly memoryMb?: number;
@@ -28,35 +32,43 @@ const MAX_TIMEOUT_S = 24 * 3600;
 const Options = z.strictObject({
   name: z.string().min(1),
   workdir: z.string().nullish(),
+  workdirWritable: z.boolean().default(true),
   initCode: z.string().nullish(),
   init_code: z.string().nullish(),
   timeout: z.number().nonnegative().max(MAX_TIMEOUT_S).nullable().default(600),
-  retryOnCrash: z.boolean().default(false),
+  retryOnCrash: z.boolean().optional(),
+  retry_on_crash: z.boolean().optional(),
   maxInterpreters: z.int().positive().optional(),
   memoryMb: Limits.shape.memoryMb.unwrap().optional(),
+  ...accessShape,
 });
 
 /** What a toolset was made with, nothing left open. */
 export interface ToolSetSettings {
   readonly name: string;
   readonly workdir: string | null;
+  readonly workdirWritable: boolean;
   readonly initCode: string | null;
   readonly timeoutMs: number;
   readonly retryOnCrash: boolean;
   readonly maxInterpreters: number;
   readonly memoryMb: number | undefined;
+  readonly access: Pick<z.infer<typeof Options>, 'mounts' | 'network' | 'environment'>;
 }
 
 export function parseToolSet(given: ToolSetOptions): ToolSetSettings {
   const { engine: _, ...options } = given;
-  const { workdir, initCode, init_code: snake, timeout, maxInterpreters, memoryMb, ...rest } = parse(Options, options);
+  const { workdir, timeout, maxInterpreters, mounts, network, environment, ...rest } = parse(Options, options);
   return {
-    ...rest,
+    name: rest.name,
     workdir: workdir == null ? null : path.resolve(expandHome(workdir)),
-    initCode: firstGiven(initCode, snake),
+    workdirWritable: rest.workdirWritable,
+    initCode: firstGiven(rest.initCode, rest.init_code),
     timeoutMs: Math.ceil((timeout || MAX_TIMEOUT_S) * 1000),
+    retryOnCrash: rest.retryOnCrash ?? rest.retry_on_crash ?? false,
     maxInterpreters: maxInterpreters ?? Infinity,
-    memoryMb,
+    memoryMb: rest.memoryMb,
+    access: { mounts, network, environment },
   };
 }
 

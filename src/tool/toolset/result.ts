@@ -1,6 +1,8 @@
 import type { Execution, Json } from '../../execution/execution.ts';
+import type { Isolation } from '../../execution/isolation.ts';
 import type { Outcome } from '../../execution/outcome.ts';
 import { describeEnd, joinLines } from '../endings.ts';
+import { weakWalls } from '../place/access.ts';
 
 /** What `run_python_code` is called with. */
 export interface RunPythonArguments {
@@ -11,7 +13,7 @@ export interface RunPythonArguments {
 
 /** What `manage_interpreters` is called with. */
 export interface ManageArguments {
-  /** `create`, `list` or `delete`. */
+  /** `create`, `list`, `delete`, `restart` (or `reset`) or `interrupt`. */
   readonly operation: string;
   readonly interpreter_id?: string | null | undefined;
 }
@@ -20,7 +22,7 @@ export interface ManageArguments {
 export interface ManageResult {
   readonly success: boolean;
   readonly interpreter_id?: string;
-  readonly interpreters?: readonly { readonly id: string; readonly status: 'running' }[];
+  readonly interpreters?: readonly { readonly id: string; readonly status: 'running' | 'pending' }[];
   readonly error?: string;
 }
 
@@ -43,6 +45,8 @@ export interface RunPythonResult {
   readonly base64_uri?: readonly string[];
   /** Fields that are for pages and programs; a model never sees them. */
   readonly hidden_to_model?: readonly string[];
+  /** Which walls there were, where they are weaker than the usual ones. */
+  readonly isolation?: Isolation['level'];
   /** What was wrong with the call. */
   readonly error?: string;
 }
@@ -68,6 +72,7 @@ export function resultOf(execution: Execution, variable: string | undefined): Ru
     stdout: logs.stdout,
     stderr: joinLines([logs.stderr, ...notes]),
     ...restartFields(restartOf(execution)),
+    ...weakWalls(execution.isolation),
   };
 }
 
@@ -95,7 +100,7 @@ export function failedCall(message: string): RunPythonResult {
 export function restartFailed(original: string, retry: string): RunPythonResult {
   const stderr =
     `Python interpreter crashed and restart failed.\nOriginal error: ${original}\nRetry error: ${retry.slice(0, 200)}...\n\n` +
-    'Try using /restart command to fully reset the Python environment.';
+    'Try using /restart command to fully reset the Python environment: manage_interpreters with operation "restart".';
   return { success: false, result: null, stdout: '', stderr, interpreter_crashed: true };
 }
 

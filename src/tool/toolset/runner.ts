@@ -3,7 +3,7 @@ import type { Execution } from '../../execution/execution.ts';
 import type { RunOptions } from '../../session/options.ts';
 import type { Session } from '../../session/session.ts';
 import { isAnswer } from '../answers.ts';
-import type { LazyEngine } from '../lazy-engine.ts';
+import type { LazyEngine } from '../place/lazy-engine.ts';
 import { picturesOf } from '../pictures.ts';
 import { figureFields } from './figures.ts';
 import { RestartFailure, type Entry, type Interpreters } from './interpreters.ts';
@@ -16,11 +16,12 @@ import {
   type Restart,
   type RunPythonResult,
 } from './result.ts';
+import type { Workplace } from './workplace.ts';
 
 export interface RunnerParts {
   readonly engine: LazyEngine;
   readonly interpreters: Interpreters;
-  readonly workdir: () => Promise<string | null>;
+  readonly workplace: Workplace;
   readonly retryOnCrash: boolean;
 }
 
@@ -100,7 +101,7 @@ export class Runner {
   ): Promise<Finished> {
     const { artifacts } = await this.#parts.engine.get();
     const pictures = await picturesOf(execution, artifacts);
-    const workdir = await this.#parts.workdir();
+    const workdir = await this.#parts.workplace.workdir();
     const result = {
       ...resultOf(execution, variable),
       ...(restartOf(execution) === null && restartFields(loss)),

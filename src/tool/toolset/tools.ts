@@ -66,12 +66,20 @@ export function manageInterpretersTool(toolset: Interpreting): Tool {
       Promise.resolve({
         name,
         description:
-          'Creates, lists and deletes Python interpreters. There is one already for this conversation; create another only to keep variables apart.',
+          'Creates, lists, deletes, restarts and interrupts Python interpreters. There is one already for this conversation; create another only to keep variables apart.',
         parameters: {
           type: 'object',
           properties: {
-            operation: { type: 'string', description: '"create", "list" or "delete"' },
-            interpreter_id: { type: 'string', description: 'Interpreter to delete' },
+            operation: {
+              type: 'string',
+              description:
+                '"create", "list", "delete", "restart" (all variables are lost, files stay) or "interrupt" (stops what runs)',
+            },
+            interpreter_id: {
+              type: 'string',
+              description:
+                'Interpreter that is meant; without it, restart and interrupt mean the one of this conversation',
+            },
           },
           required: ['operation'],
         },

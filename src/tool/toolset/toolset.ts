@@ -1,12 +1,10 @@
 import { parse } from '../../config.ts';
-import type { SessionOptions } from '../../session/options.ts';
 import { isAnswer } from '../answers.ts';
-import { describeSurroundings } from '../description.ts';
-import { resolveDirectory } from '../host-directory.ts';
-import { LazyEngine } from '../lazy-engine.ts';
+import { readContext } from '../context.ts';
+import { LazyEngine } from '../place/lazy-engine.ts';
 import type { CallContext, CallOptions, Tool } from '../tool.ts';
-import { enterDirectory } from './init-code.ts';
 import { Interpreters } from './interpreters.ts';
+import { Management } from './management.ts';
 import { parseToolSet, type ToolSetOptions, type ToolSetSettings } from './options.ts';
 import {
   failedCall,
@@ -17,6 +15,7 @@ import {
 } from './result.ts';
 import { Runner, type Finished } from './runner.ts';
 import { describeTool, manageInterpretersTool, RunArguments, runPythonCodeTool, type ListedTool } from './tools.ts';
+import { Workplace } from './workplace.ts';
 
 type RunPythonOptions = CallOptions & Omit<RunPythonArguments, 'code'>;
 
@@ -26,8 +25,9 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
   readonly #settings: ToolSetSettings;
   readonly #engine: LazyEngine;
   readonly #interpreters: Interpreters;
+  readonly #management: Management;
   readonly #runner: Runner;
-  #workdir: Promise<string> | undefined;
+  readonly #workplace: Workplace;
   #closing: Promise<void> | undefined;
 
   constructor(options: ToolSetOptions) {
@@ -35,16 +35,19 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     this.name = settings.name;
     this.#settings = settings;
     const { memoryMb } = settings;
-    this.#engine = new LazyEngine(options.engine, memoryMb === undefined ? {} : { limits: { memoryMb } });
+    this.#engine = new LazyEngine(options.engine ?? undefined, memoryMb === undefined ? {} : { limits: { memoryMb } });
+    const workplace = new Workplace(this.#engine, settings);
+    this.#workplace = workplace;
     this.#interpreters = new Interpreters({
       engine: this.#engine,
-      optionsFor: (context) => this.#sessionOptions(context),
+      optionsFor: (caller) => workplace.sessionOptions(caller),
       maxInterpreters: settings.maxInterpreters,
     });
+    this.#management = new Management(this.#interpreters);
     this.#runner = new Runner({
       engine: this.#engine,
       interpreters: this.#interpreters,
-      workdir: () => this.#resolvedWorkdir(),
+      workplace,
       retryOnCrash: settings.retryOnCrash,
     });
   }
@@ -52,7 +55,7 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
   /** Runs code in the interpreter of the calling client or chat, or in the one with the given id. */
   async runPythonCode(code: string | RunPythonArguments, options: RunPythonOptions = {}): Promise<RunPythonResult> {
     const { signal, context, ...named } = options;
-    const args = typeof code === 'string' ? { ...named, code } : code;
+    const args = typeof code === 'string' ? { ...named, code } : { ...named, ...code };
     return (await this.run(args, { ...(signal && { signal }), ...(context && { context }) })).result;
   }
 
@@ -60,52 +63,63 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     return this.runPythonCode(code, options);
   }
 
-  /** Creates, lists and deletes interpreters. */
-  async manageInterpreters(
-    { operation, interpreter_id: id }: ManageArguments,
-    { context = {} }: CallOptions = {},
-  ): Promise<ManageResult> {
-    if (operation === 'create') return this.newInterpreter(context);
-    if (operation === 'list') return this.listInterpreters(context);
-    if (operation !== 'delete') return { success: false, error: `Unknown operation: ${operation}` };
-    if (id) return this.deleteInterpreter(id, context);
-    return { success: false, error: 'interpreter_id is required for delete operation' };
+  /** Creates, lists, deletes, restarts and interrupts interpreters. */
+  manageInterpreters(args: ManageArguments, { context }: CallOptions = {}): Promise<ManageResult> {
+    return this.#management.manage(args, context);
   }
 
   manage_interpreters(args: ManageArguments, options?: CallOptions): Promise<ManageResult> {
     return this.manageInterpreters(args, options);
   }
 
-  async newInterpreter(context: CallContext = {}): Promise<ManageResult> {
-    try {
-      return { success: true, interpreter_id: await this.#interpreters.create(context) };
-    } catch (error) {
-      if (isAnswer(error)) return { success: false, error: error.message };
-      throw error;
-    }
+  newInterpreter(context?: CallContext): Promise<ManageResult> {
+    return this.#management.manage({ operation: 'create' }, context);
   }
 
-  async deleteInterpreter(id: string, context: CallContext = {}): Promise<ManageResult> {
-    const entry = this.#interpreters.find(id, context);
-    if (entry === undefined) return { success: false, error: `Interpreter ${id} not found` };
-    await this.#interpreters.delete(entry);
-    return { success: true, interpreter_id: id };
+  new_interpreter(context?: CallContext): Promise<ManageResult> {
+    return this.newInterpreter(context);
   }
 
-  async listInterpreters(context: CallContext = {}): Promise<ManageResult> {
-    const interpreters = this.#interpreters.list(context).map((id) => ({ id, status: 'running' as const }));
-    return { success: true, interpreters };
+  deleteInterpreter(id: string, context?: CallContext): Promise<ManageResult> {
+    return this.#management.manage({ operation: 'delete', interpreter_id: id }, context);
   }
 
-  runCodeInInterpreter(code: string, id: string, resultVariable?: string): Promise<RunPythonResult> {
-    return this.runPythonCode({ code, interpreter_id: id, result_var_name: resultVariable });
+  delete_interpreter(id: string, context?: CallContext): Promise<ManageResult> {
+    return this.deleteInterpreter(id, context);
+  }
+
+  listInterpreters(context?: CallContext): Promise<ManageResult> {
+    return this.#management.manage({ operation: 'list' }, context);
+  }
+
+  list_interpreters(context?: CallContext): Promise<ManageResult> {
+    return this.listInterpreters(context);
+  }
+
+  runCodeInInterpreter(
+    code: string,
+    id: string,
+    resultVariable?: string | null,
+    options?: CallOptions,
+  ): Promise<RunPythonResult> {
+    return this.runPythonCode({ code, interpreter_id: id, result_var_name: resultVariable }, options);
+  }
+
+  run_code_in_interpreter(
+    code: string,
+    id: string,
+    resultVariable?: string | null,
+    options?: CallOptions,
+  ): Promise<RunPythonResult> {
+    return this.runCodeInInterpreter(code, id, resultVariable, options);
   }
 
   /** `runPythonCode`, together with the execution that the answer was made from. */
-  async run(args: RunPythonArguments, { signal, context = {} }: CallOptions = {}): Promise<Finished> {
+  async run(args: RunPythonArguments, { signal, context }: CallOptions = {}): Promise<Finished> {
     try {
+      const caller = readContext(context);
       const { code, result_var_name: variable, interpreter_id: id } = parse(RunArguments, args);
-      const entry = id ? this.#interpreters.find(id, context) : this.#interpreters.ofContext(context);
+      const entry = id ? this.#interpreters.find(id, caller) : this.#interpreters.ofContext(caller);
       if (entry === undefined) return { result: failedCall(`Interpreter ${id} not found`) };
       const { timeoutMs } = this.#settings;
       return await this.#runner.run(entry, { code, variable: variable ?? undefined, timeoutMs, signal });
@@ -125,6 +139,10 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     );
   }
 
+  run_setup(): Promise<void> {
+    return this.runSetup();
+  }
+
   /** What a model can call. */
   tools(): Tool[] {
     return [runPythonCodeTool(this), manageInterpretersTool(this)];
@@ -135,23 +153,22 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     return Promise.all(this.tools().map(async (tool) => describeTool(await tool.define())));
   }
 
+  list_tools(): Promise<ListedTool[]> {
+    return this.listTools();
+  }
+
   /** Where the code of this toolset runs, in words for a model. */
-  async describe(): Promise<string> {
-    const { timeoutMs, memoryMb } = this.#settings;
-    const { environment, isolation, limits } = await this.#engine.get();
-    return describeSurroundings({
-      environment,
-      isolation,
-      timeoutMs,
-      memoryMb: memoryMb ?? limits.memoryMb,
-      keeps: 'variables and files',
-      workdir: (await this.#resolvedWorkdir()) ?? undefined,
-    });
+  describe(): Promise<string> {
+    return this.#workplace.describe();
   }
 
   /** Ends the interpreters of this toolset, and its engine if that is its own. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
+  }
+
+  cleanup(): Promise<void> {
+    return this.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -162,25 +179,4 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     await this.#interpreters.close();
     await this.#engine.close();
   }
-
-  async #sessionOptions(context: CallContext): Promise<SessionOptions> {
-    const { timeoutMs, memoryMb, initCode } = this.#settings;
-    const workdir = await this.#resolvedWorkdir();
-    const code = [workdir === null ? '' : enterDirectory(workdir), initCode ?? ''].join('');
-    return {
-      initCode: code === '' ? null : code,
-      limits: { timeoutMs, ...(memoryMb !== undefined && { memoryMb }) },
-      mounts: workdir === null ? [] : [{ source: workdir, target: workdir, writable: true }],
-      environment: { PANTHEON_CONTEXT: JSON.stringify({ workdir, ...wireContext(context) }) },
-    };
-  }
-
-  async #resolvedWorkdir(): Promise<string | null> {
-    const { workdir } = this.#settings;
-    return workdir === null ? null : await (this.#workdir ??= resolveDirectory('workdir', workdir));
-  }
-}
-
-function wireContext({ clientId, chatId, sessionId }: CallContext): Record<string, string | undefined> {
-  return { client_id: clientId, chat_id: chatId, session_id: sessionId };
 }

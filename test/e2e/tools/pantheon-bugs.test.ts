@@ -25,6 +25,7 @@ async function sharedDirectory(): Promise<string> {
   return directory;
 }
 
+const PLOTLY = 'import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 3, 2]))\nfig.show()';
 const CRASH = 'import os\nopen("runs", "a").write("x")\nos.kill(os.getpid(), 11)';
 
 test('PB-02 an endless loop ends at the limit, with its output and its variables', async () => {
@@ -120,6 +121,21 @@ third = plt.figure(); plt.scatter([1, 2], [3, 4])
   const stored = (await readdir(path.join(workdir, '.matplotlib_figs'))).map((name) => `.matplotlib_figs/${name}`);
   expect(new Set(result.fig_storage_paths)).toEqual(new Set(stored));
   expect(result.fig_storage_path).toBe(result.fig_storage_paths?.[2]);
+});
+
+test('PB-06 U-36 a plotly figure is a file that plotly can read, beside the pictures', async () => {
+  const toolset = open();
+  const drawn = await toolset.run_python_code(PLOTLY);
+  expect(drawn).toMatchObject({ success: true, stdout: '' });
+  expect(drawn.fig_storage_path).toMatch(/^\.matplotlib_figs\/[0-9a-f-]{36}\.plotly\.json$/);
+  expect(drawn.base64_uri).toBeUndefined();
+  const read = `import plotly.io as pio; list(pio.read_json(${JSON.stringify(drawn.fig_storage_path)}).data[0].y)`;
+  expect((await toolset.run_python_code(read)).stdout).toBe('[1, 3, 2]\n');
+  const both = await toolset.run_python_code(`${PLOTLY}\nplt.plot([1])\nplt.show()`);
+  expect(both.fig_storage_paths?.map((file) => path.extname(file))).toEqual(['.json', '.png']);
+  expect(both.base64_uri).toHaveLength(1);
+  const seen = await toolset.tools()[0]?.call({ code: PLOTLY });
+  expect(seen?.text).toMatch(/\[figures saved as \.matplotlib_figs\/.*\.plotly\.json\]/);
 });
 
 test('PB-07 os.chdir does not lead figures astray, nor does a link', async () => {

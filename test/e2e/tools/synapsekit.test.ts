@@ -1,5 +1,4 @@
 /** The tools that agents of SynapseKit know: each row of the requirements under its id. */
-import { on } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,8 +7,6 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import {
   CodeInterpreterTool,
-  PythonREPLTool,
-  UNCONFINED,
   type CodeInterpreterOptions,
   type CodeInterpreterPayload,
   type ToolResult,
@@ -17,27 +14,14 @@ import {
 
 let engine: Interpreter;
 let artifactDir: string;
-let repl: PythonREPLTool;
-let warned: Promise<Error>;
 beforeAll(async () => {
-  warned = warning('VIVARIUM_UNCONFINED');
-  repl = new PythonREPLTool({ unconfined: UNCONFINED, timeout: 30 });
   engine = await createInterpreter();
   artifactDir = await mkdtemp(path.join(os.tmpdir(), 'code-interpreter-'));
 });
 afterAll(async () => {
-  await repl?.close();
   await engine?.close();
   await rm(artifactDir, { recursive: true, force: true });
 });
-
-/** The next warning of this process with this code. */
-async function warning(code: string): Promise<Error> {
-  for await (const [emitted] of on(process, 'warning') as AsyncIterable<[Error & { code?: string }]>) {
-    if (emitted.code === code) return emitted;
-  }
-  throw new Error('never warned');
-}
 
 /** With time enough for a busy machine; the default limits have tests of their own. */
 function open(options: CodeInterpreterOptions = {}): CodeInterpreterTool {
@@ -158,7 +142,22 @@ own = Frame({'c': [5]})
 series, stamp, index = df['a'], pd.Timestamp('2024-01-01'), df.index
 `);
   expect(dataframes.map(({ name }) => name)).toEqual(['df', 'own']);
-  expect(dataframes[0]?.repr).toMatch(/a {2}b\n0 {2}1 {2}3\n1 {2}2 {2}4/);
+  expect(dataframes[0]?.repr).toBe('   a  b\n0  1  3\n1  2  4');
+});
+
+test('S-05 S-12 the repr of a table is what print shows', async () => {
+  const { dataframes, stdout } = await run('import pandas as pd\ndf = pd.DataFrame({"a": range(50)})\nprint(df)');
+  expect(`${dataframes[0]?.repr}\n`).toBe(stdout);
+});
+
+test('S-12 S-24 the model sees the rows of a table that nobody printed, and each table once', async () => {
+  const code = 'import pandas as pd\ndf = pd.DataFrame({"city": ["Oslo", "Rome"], "n": [17, 23]})';
+  const { text } = await open().call({ code });
+  expect(text).toMatch(/\[table df: 2 rows × 2 columns: .*\]\n {3}city +n\n0 +Oslo +17\n1 +Rome +23/);
+  const printed = await open().call({ code: `${code}\nprint(df)` });
+  expect(printed.text.match(/Rome/g)).toHaveLength(1);
+  const large = await open().call({ code: 'import pandas as pd\ndf = pd.DataFrame({"a": ["x" * 45] * 59})' });
+  expect(large.text.length).toBeLessThan(3000);
 });
 
 test('S-13 SB-02 U-38 every file is listed with its size, and is still there afterwards', async () => {
@@ -183,23 +182,11 @@ test('S-14 data is passed in as a literal', async () => {
   expect((await run(`data = ${JSON.stringify(data)}\nprint(sum(data))`)).stdout).toBe('15\n');
 });
 
-test('S-15 larger limits hold, and 0 is no limit but that of the machine', async () => {
+test('S-15 S-47 larger limits hold, and 0 is no limit but that of the machine', async () => {
   const code = 'import numpy\na = numpy.ones(60_000_000)\nprint(a.size)';
   expect((await run(code, { timeout: 60, memory_limit_mb: 1024 })).stdout).toBe('60000000\n');
   expect((await run(code, { timeout: 60, memoryLimitMb: 0 })).stdout).toBe('60000000\n');
   expect(() => open({ memoryLimitMb: 4 })).toThrow(/16/);
-});
-
-test('S-16 U-17 the unconfined tool must be asked for in words, and warns', async () => {
-  // @ts-expect-error - the words are left out
-  expect(() => new PythonREPLTool()).toThrow(/asked for in words.*CodeInterpreterTool/);
-  // @ts-expect-error - other words
-  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/asked for in words/);
-  expect((await warned).message).toContain('without walls');
-  expect((await repl.define()).description).toMatch(/UNCONFINED.*only use in trusted environments/);
-  const host = path.join(artifactDir, 'host.txt');
-  await writeFile(host, 'of the host');
-  expect((await repl.run({ code: `print(open(${JSON.stringify(host)}).read())` })).output).toBe('of the host\n');
 });
 
 test('S-17 the memory limit is enforced by something, and it is said by what', () => {
@@ -239,6 +226,28 @@ test('S-40 the schema has code, and nothing else', async () => {
   });
 });
 
+test('S-40 schema and anthropic_schema are the forms that models are given', async () => {
+  const { parameters, description } = await open().define();
+  const name = 'code_interpreter';
+  expect(await open().schema()).toEqual({ type: 'function', function: { name, description, parameters } });
+  expect(await open().anthropic_schema()).toEqual({ name, description, input_schema: parameters });
+});
+
+test('S-43 files are listed by path, those in folders too, and nothing of ours is among them', async () => {
+  const { files } = await run(
+    'import os\nos.makedirs("z/a")\nfor name in ("z/a/1", "b", "a", "z/0"): open(name, "w").write("x")',
+  );
+  const root = path.dirname(files[0]?.path ?? '');
+  expect(files.map((file) => path.relative(root, file.path))).toEqual(['a', 'b', 'z/0', 'z/a/1']);
+});
+
+test('S-44 tables are found wherever they were made, except under names of Python’s own', async () => {
+  const { dataframes } = await run(
+    'import pandas as pd\nfor number in range(2): loop = pd.DataFrame({"a": [number]})\n__hidden = loop\n__dunder__ = loop',
+  );
+  expect(dataframes).toEqual([{ name: 'loop', repr: '   a\n0  1' }]);
+});
+
 test('S-46 SB-03 an exception comes with everything that there was before it', async () => {
   const code = 'import pandas as pd\nprint("so far")\ndf = pd.DataFrame({"a": [1]})\nopen("f", "w").write("1")\n1/0';
   const observation = await open().call({ code });
@@ -248,20 +257,6 @@ test('S-46 SB-03 an exception comes with everything that there was before it', a
   });
   expect(observation.payload).toMatchObject({ files: [{ size: 1 }], dataframes: [{ name: 'df' }] });
   expect(observation.text).toMatch(/so far[^]*Traceback[^]*ZeroDivisionError/);
-});
-
-test('S-54 the unconfined tool keeps its variables until reset', async () => {
-  expect(repl.name).toBe('python_repl');
-  expect(await repl.run({ code: 'x = 41' })).toMatchObject({ output: '(no output)', error: null });
-  expect((await repl.run({ input: 'print(x + 1)' })).output).toBe('42\n');
-  expect(await repl.run({ code: 'print("kept")\n1/0' })).toMatchObject({
-    output: 'kept\n',
-    error: 'ZeroDivisionError: division by zero',
-  });
-  await repl.reset();
-  expect((await repl.run({ code: 'x' })).error).toContain('NameError');
-  expect(await repl.call({ code: 'print(1)' })).toMatchObject({ text: '1', payload: { output: '1\n', error: null } });
-  expect((await repl.run({})).error).toBe('No code provided.');
 });
 
 test('SB-05 sys.exit is what it says, and costs no output', async () => {
@@ -291,6 +286,19 @@ open('data.csv', 'w').write('1')
   expect(plots.every((plot) => existsSync(plot.path))).toBe(true);
   const both = await run(code, { plotsInFiles: true });
   expect(namesOf(both.files)).toEqual(['closed.png', 'data.csv', 'drawn.jpg', 'open.png']);
+});
+
+test('U-36 X-02 a plotly figure is a plot: a file with its JSON', async () => {
+  const { plots, files } = await run(
+    'import plotly.graph_objects as go\ngo.Figure(go.Bar(y=[1, 3, 2])).show()\ngo.Figure(go.Bar(y=[4])).show()',
+  );
+  expect(namesOf(plots)).toEqual(['plot_1.plotly.json', 'plot_2.plotly.json']);
+  expect(files).toEqual([]);
+  const shown = await open().call({ code: 'import plotly.graph_objects as go\ngo.Figure(go.Bar(y=[1])).show()' });
+  const { plots: told } = shown.payload as unknown as CodeInterpreterPayload;
+  expect(shown.text).toContain(`[plots saved as ${told[0]?.path}]`);
+  const { data } = JSON.parse(await readFile(plots[0]?.path ?? '', 'utf8')) as { data: { type: string }[] };
+  expect(data).toMatchObject([{ type: 'bar' }]);
 });
 
 test('SB-09 long output is cut in the middle and kept as a file', async () => {

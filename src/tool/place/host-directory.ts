@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises';
-import { VivariumError } from '../errors.ts';
+import { VivariumError } from '../../errors.ts';
 
 /** A directory of the host itself: it is shown to sessions at its own path, so that no step of it may be a link. */
 export async function resolveDirectory(option: string, directory: string): Promise<string> {

@@ -1,6 +1,6 @@
-import { VivariumError } from '../errors.ts';
-import { createInterpreter, type Interpreter } from '../session/interpreter.ts';
-import type { InterpreterOptions } from '../session/options.ts';
+import { VivariumError } from '../../errors.ts';
+import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
+import type { InterpreterOptions } from '../../session/options.ts';
 
 /** The interpreter that a tool runs on: one that it was given and shares, or one of its own, started when first needed. */
 export class LazyEngine implements AsyncDisposable {
