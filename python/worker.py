@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _signal  # without the enums of `signal`, which take longer than the call
 import builtins
-import fcntl
 import os
 import select
 import signal
@@ -18,6 +17,7 @@ import time
 import wire
 from birth import say_why
 from cell import source, trace, values
+from cell.order import await_read, unread_bytes
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
 from encode.frames import export_frame, summarize_frames
@@ -29,11 +29,8 @@ from show.figures import saved_in
 from twins import Twins
 
 EXIT_BROKEN = 70
-SIOCOUTQ = 0x5411
 LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
-ORDER_S = 0.02
-ORDER_STEP_S = 0.00005
 REHEARSAL = {
     **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
     **{"resultVariable": None, "mark": ""},
@@ -182,7 +179,7 @@ class Worker:
     def _send_item(self, item: dict) -> None:
         """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
         self._runner.flush()
-        _await_read(self._stdout, self._stderr)  # what was printed before it comes before it
+        await_read(self._stdout, self._stderr)  # what was printed before it comes before it
         texts = {mime: form for mime, form in item["data"].items() if isinstance(form, str)}
         binary = {mime: form for mime, form in item["data"].items() if isinstance(form, bytes)}
         header = {
@@ -193,7 +190,7 @@ class Worker:
         self._results.append(wire.encode(header, b"".join(binary.values())))
         if item["kind"] != "result":
             self._flush_results()
-            _await_read(self._control)  # what is printed after it comes after it
+            await_read(self._control)  # what is printed after it comes after it
 
     def _flush_results(self) -> None:
         results = b"".join(self._results)
@@ -227,7 +224,7 @@ class Worker:
 
     def _end_output(self, mark: str) -> bool:
         """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""
-        if _unread_bytes(self._stdout) == 0 == _unread_bytes(self._stderr):
+        if unread_bytes(self._stdout) == 0 == unread_bytes(self._stderr):
             return False
         self._write_mark(mark)
         return True
@@ -238,21 +235,6 @@ class Worker:
 
     def _send(self, frame: dict[str, object]) -> None:
         wire.send(self._control, frame)
-
-
-def _unread_bytes(fd: int) -> int:
-    """What was written to a socket and not read yet at its other end; -1 when that cannot be known."""
-    try:
-        return int.from_bytes(fcntl.ioctl(fd, SIOCOUTQ, b"\0\0\0\0"), sys.byteorder)
-    except OSError:
-        return -1
-
-
-def _await_read(*sockets: int) -> None:
-    """Wait until the host has read all: that is how things on different channels keep their order. A slow host is not waited for."""
-    until = time.perf_counter() + ORDER_S
-    while any(_unread_bytes(fd) > 0 for fd in sockets) and time.perf_counter() < until:
-        time.sleep(ORDER_STEP_S)
 
 
 def _is_clean_exit(error: BaseException) -> bool:

@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable
 
+from cell.order import Order
 from cell.streams import ErrorOutput, NoInput, Output, end_of_input
 from cell.values import attempt
 
@@ -43,7 +44,8 @@ class Process:
         self._builtins = {name: builtins.__dict__[name] for name in _BUILTINS}
         self._warnings = {name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")}
         self._stdin = NoInput()
-        self._stdout, self._stderr = Output(1, "<stdout>"), ErrorOutput(2, "<stderr>")
+        self._order = Order()
+        self._stdout, self._stderr = self._new_stdout(), self._new_stderr()
 
     def note_descriptors(self) -> None:
         """Remember where 0, 1 and 2 point."""
@@ -106,13 +108,20 @@ class Process:
         sys.stdin = sys.__stdin__ = self._stdin  # type: ignore[assignment,misc]
         sys.stdout = sys.stderr = self._stdin  # type: ignore[assignment]  # drops the program's, which may close ours
         if not _is_usable(self._stdout):
-            self._stdout = Output(1, "<stdout>")
+            self._stdout = self._new_stdout()
         if not _is_usable(self._stderr):
-            self._stderr = ErrorOutput(2, "<stderr>")
+            self._stderr = self._new_stderr()
         sys.stdout = sys.__stdout__ = self._stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
         self._stdout.begin()
         self._stderr.begin()
+        self._order.begin()
+
+    def _new_stdout(self) -> Output:
+        return Output(1, "<stdout>", self._order)
+
+    def _new_stderr(self) -> ErrorOutput:
+        return ErrorOutput(2, "<stderr>", self._order, lambda: attempt(self._stdout.flush))
 
     def _reset_modules(self) -> None:
         """Keep the modules alive that Python itself needs at every step."""

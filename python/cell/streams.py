@@ -8,10 +8,32 @@ from collections.abc import Callable
 from time import monotonic
 from typing import NoReturn
 
+from cell.order import Order
+
 PROMPT_LINES = 64  # so many lines of a run show at once, whatever their pace
 PAUSE_SECONDS = 0.05  # later ones wait at most for the first line after this pause
 BUFFER_BYTES = 64 * 1024
 NO_INPUT = "Python input() function is disabled."
+
+
+class _Channel(io.FileIO):
+    """A descriptor whose bytes keep their order among those of its sibling."""
+
+    def __init__(self, fd: int, order: Order, before: Callable[[], None] | None = None) -> None:
+        super().__init__(fd, "w", closefd=False)
+        self._order = order
+        self._before = before
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        """Write in turn."""
+        if self._before is not None:
+            self._before()
+        self._order.enter(self.fileno())
+        return super().write(data)
+
+    def seekable(self) -> bool:
+        """Say no, whatever the descriptor is when it is asked: a worker has no channels yet when its streams are made."""
+        return False
 
 
 class _Pace(io.BufferedWriter):
@@ -73,8 +95,8 @@ class _Bytes(io.BufferedIOBase):
 class Output(io.TextIOWrapper):
     """Text to a descriptor: line by line at first, then in blocks with a look at the clock at each line."""
 
-    def __init__(self, fd: int, name: str) -> None:
-        self._pace = _Pace(io.FileIO(fd, "w", closefd=False), BUFFER_BYTES)
+    def __init__(self, fd: int, name: str, order: Order) -> None:
+        self._pace = _Pace(_Channel(fd, order), BUFFER_BYTES)
         self._bytes = _Bytes(self._pace)
         super().__init__(self._pace, encoding="utf-8", errors="backslashreplace", line_buffering=True)
         self._name = name
@@ -113,10 +135,10 @@ class _Through(io.BufferedWriter):
 
 
 class ErrorOutput(io.TextIOWrapper):
-    """Text to a descriptor, each write at once."""
+    """Text to a descriptor, each write at once; `before` sends off what was printed before."""
 
-    def __init__(self, fd: int, name: str) -> None:
-        buffer = _Through(io.FileIO(fd, "w", closefd=False))
+    def __init__(self, fd: int, name: str, order: Order, before: Callable[[], None]) -> None:
+        buffer = _Through(_Channel(fd, order, before))
         super().__init__(buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True)
         self._name = name
         self.mode = "w"

@@ -23,6 +23,18 @@ test('a million printed lines are counted, and their head and tail kept', async 
   expect(execution.truncated?.stdout?.keptBytes).toBeLessThanOrEqual(MEBIBYTE);
 });
 
+test('both streams are told in the order of the program, in one run after the other', async () => {
+  await using subject = await laboratory.open();
+  const lines = Array.from({ length: 100 }, (_, line) => line);
+  for (let run = 0; run < 5; run += 1) {
+    const { transcript } = await subject.run(
+      'import sys\nfor i in range(100): print(i, file=sys.stderr if i % 3 else sys.stdout)',
+    );
+    const texts = transcript.map((entry) => (entry.type === 'text' ? entry.text : ''));
+    expect(texts.join('')).toBe(lines.map((line) => `${line}\n`).join(''));
+  }
+});
+
 test('a print of 500 MB is counted without being held in memory', async () => {
   await using subject = await laboratory.open();
   const memory = watchMemory();

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Toolbox } from '../../../src/agent/toolbox.ts';
+import { ToolRegistry } from '../../../src/agent.ts';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import { Terminal as TestTerminal } from '../../support/terminal.ts';
 import {
@@ -125,7 +125,7 @@ test('L-07 U-24 X-20 a disabled action is hidden and refused', async () => {
   const action = open({ enable: false });
   const tool = action.toTool();
   expect(await tool.call({ command: '1' })).toMatchObject({ isError: true, text: 'IPythonInterpreter is disabled.' });
-  const toolbox = new Toolbox([tool], { context: {}, maxToolContentLength: 1000, toolTimeoutMs: 10_000 });
+  const toolbox = new ToolRegistry([tool]);
   expect([tool.isEnabled, await toolbox.definitions()]).toEqual([false, []]);
   action.enable = true;
   expect([tool.isEnabled, (await tool.call({ command: '1' })).text]).toEqual([true, '1']);
