@@ -121,8 +121,11 @@ class Worker:
             del error
         self._armed = False
         done["variables"] = self._ledger.changes(self._runner.namespace)
+        if not self._has_touched and any(done["variables"].values()):
+            self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
         self._collect(request, done)
         done["changed"] = self._twins.is_due
+        self._twins.foresee()
         done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
@@ -136,8 +139,7 @@ class Worker:
         )
         self._flags = prepared.flags
         if not prepared.looks_only:
-            self._has_touched = True
-            self._twins.begin_change()
+            self._begin_change()
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])
         try:
@@ -145,6 +147,10 @@ class Worker:
         finally:
             self._publisher.end_run()  # also after an error: what was drawn before it counts
             self._runner.flush()
+
+    def _begin_change(self) -> None:
+        self._has_touched = True
+        self._twins.begin_change()
 
     def _collect(self, request: dict, done: dict[str, object]) -> None:
         """What the host asked to know of the variables; values may be slow to describe, so the clock still runs."""

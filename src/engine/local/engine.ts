@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config, Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, HostSession, OpenOptions } from '../engine.ts';
@@ -105,6 +105,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
   async open(options: OpenOptions): Promise<HostSession> {
     const { limits, mounts, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
+    if (this.isolation.level !== 'namespaces') assertInPlace(mounts);
     const wanted: LinkOptions = { limits, mounts, network, readOnly, twins };
     const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
     const session = new LocalSession(options.id, this, link, environment);
@@ -211,6 +212,16 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
 async function cleanUpAfterOthers(sessionsRoot: string): Promise<void> {
   const sessions = { directory: sessionsRoot, names: INSTANCE_NAMES, socket: OWNER_SOCKET, isOwn: true };
   await Promise.all([removeAbandoned(sessions), Reception.removeAbandoned()]);
+}
+
+/** Without a root of its own a session finds at a path what the host has there, and nothing else. */
+function assertInPlace(mounts: readonly Mount[]): void {
+  const moved = mounts.find(({ source, target }) => path.resolve(source) !== path.resolve(target));
+  if (moved === undefined) return;
+  throw new VivariumError(
+    'SANDBOX_UNAVAILABLE',
+    `${moved.source} cannot be shown at ${moved.target}: below the isolation "namespaces" a session has no root of its own. Mount it at its own path, or use "namespaces".`,
+  );
 }
 
 function unwalled(): VivariumError {

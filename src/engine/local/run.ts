@@ -31,8 +31,8 @@ export interface RunFacts {
   readonly unprotected: string | null;
   /** False when the code only looked at things. */
   readonly mayHaveWritten: boolean;
-  /** JSON text of the variable that was asked for. */
-  readonly value: string | null;
+  /** The variable that was asked for, if there is one. */
+  readonly value: DoneFrame['value'];
   readonly dataframes: readonly DataFrameSummary[];
   readonly saved: DoneFrame['saved'];
   readonly durationMs: number;

@@ -1,9 +1,8 @@
 import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
-import type { Json, Variable } from '../../execution/execution.ts';
+import type { Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
-import { parseJson } from '../hostile-json.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
@@ -284,7 +283,7 @@ export class LocalSession implements HostSession {
       sessionId: this.id,
       outcome: facts.outcome,
       ...(facts.error !== null && { error: facts.error }),
-      ...(facts.value !== null && { value: parseJson(Buffer.from(facts.value)) as Json }),
+      ...(facts.value !== null && { value: facts.value.json }),
       dataframes: facts.dataframes,
       state: {
         status: notice?.status ?? facts.status,

@@ -41,7 +41,7 @@ async function startAndClose(): Promise<void> {
 
 /** Another process with an engine and a session; its word is the path of the workspace. */
 async function startElsewhere(command: readonly string[] = []): Promise<{ host: ChildProcess; workspace: string }> {
-  const [program = '', ...parameters] = [...command, process.execPath, HOST, dataDir];
+  const [program, ...parameters] = [...command, process.execPath, HOST, dataDir];
   const host = spawn(program, parameters, { stdio: ['pipe', 'pipe', 'inherit'] });
   for await (const line of createInterface(host.stdout)) return { host, workspace: line };
   throw new Error('the host has not started');
