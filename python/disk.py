@@ -15,11 +15,17 @@ class DiskMeter:
     """Walks a tree over and over; links are not followed."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
+        self.is_measured = False
+        self.total = 0  # of the last walk that came to its end
         self._path = path
-        self._max_bytes = max_bytes
+        self._max_bytes = self._limit = max_bytes
         self._bytes = 0
         self._entries = 0
         self._walk = self._walk_once()
+
+    def allow(self, size: int) -> None:
+        """Let it be as large as that, if that is more than the limit."""
+        self._max_bytes = max(self._limit, size)
 
     def is_over(self) -> bool:
         """Go on with the walk for a moment; whether what it has found so far is too much."""
@@ -29,8 +35,21 @@ class DiskMeter:
                 return True
             if time.monotonic() > deadline:
                 return False
-        self._walk = self._walk_once()
+        self._finish()
         return False
+
+    def measure(self) -> int | None:
+        """Go on with the walk for a moment; the size once it is known."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        for _ in self._walk:
+            if time.monotonic() > deadline:
+                return None
+        self._finish()
+        return self.total
+
+    def _finish(self) -> None:
+        self.is_measured, self.total = True, self._bytes
+        self._walk = self._walk_once()
 
     def _walk_once(self) -> Iterator[None]:
         self._bytes = self._entries = 0

@@ -101,7 +101,7 @@ class Warden:
         elif operation == "close":
             record.cause = KILLED_BY_US
             self._kill(record)
-        elif operation == "watch":
+        elif operation in ("watch", "rest"):
             self._watch.add(self._watched(record, command))
         elif operation == "oomed":
             problem = self._cause_of(record)
@@ -121,11 +121,15 @@ class Warden:
     def _watched(self, record: Record, command: dict) -> Watched:
         return Watched(
             session=record.session,
-            roots=(record.worker, record.enclosure.init),
+            roots=lambda: (record.worker, record.enclosure.init),
+            worker=command["worker"],
             dormant=frozenset(command["dormant"]),
             memory_bytes=record.memory_bytes,
             cpu_s=command["cpuMs"] and command["cpuMs"] / 1000,
             disk=DiskMeter(f"{self._stage.sessions}/{record.enclosure.workspace}", command["diskBytes"]),
+            is_resting=command["op"] == "rest",
+            busy_s=command["busyMs"] and command["busyMs"] / 1000,
+            is_told=command["isTold"],
         )
 
     def _pass_on(self, record: Record, command: dict) -> None:
@@ -319,7 +323,7 @@ class Warden:
         cause = self._cause_of(record) or problem
         if self._supply is None:
             end_orphans(set(self._by_init))
-        self._watch.remove(record.session)
+        self._watch.forget(record.session)
         self._by_worker.pop(record.worker, None)
         del self._sessions[record.session]
         fd = record.enclosure.lifeline.fileno()
@@ -328,10 +332,10 @@ class Warden:
         record.enclosure.close()
         self._tell({"event": "gone", "session": record.session, "cause": cause})
 
-    def _overstepped(self, session: str, cause: str) -> None:
+    def _overstepped(self, session: str, cause: str, leftovers: int) -> None:
         """The watch saw a limit passed: the host is told and decides, as for a timeout."""
         if session in self._sessions:
-            self._tell({"event": "overstepped", "session": session, "cause": cause})
+            self._tell({"event": "overstepped", "session": session, "cause": cause, "leftovers": leftovers})
 
     def _kill(self, record: Record) -> None:
         """End a session: by its lifeline where a guard has work to do first, else at once."""

@@ -109,6 +109,8 @@ class Worker:
         if self._twins.is_due and self._make_twin():
             return  # we are that twin, woken because this very run was lost
         signal.signal(signal.SIGINT, self._on_interrupt)
+        if request["opening"] is not None:
+            self._write_mark(request["opening"])  # what was printed since the last run is not this one's
         done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
         self._has_touched = False
         try:
