@@ -13,6 +13,16 @@ import type { ProducedFile } from '../../execution/execution.ts';
 import type { Settings } from '../options.ts';
 
 const MAX_KEPT_FILES = 100;
+const MEBIBYTE = 2 ** 20;
+/** How far above its limit a workspace may be for code to run in it; most limits are overstepped by less before anybody sees it. */
+const LEAST_OVERDRAFT = 256 * MEBIBYTE;
+
+/** A workspace above its limit. */
+export interface Excess {
+  /** Whether the last run made it larger. */
+  readonly hasGrown: boolean;
+  readonly reason: string;
+}
 
 /** The files of a session: what its runs write, and what its owner puts there. */
 export class SessionFiles {
@@ -20,6 +30,7 @@ export class SessionFiles {
   readonly #store: ArtifactStore;
   readonly #maxBytes: { readonly file: number; readonly workspace: number };
   #before: Inventory | null = null;
+  #excess: Excess | null = null;
 
   constructor(inner: EngineSession, store: ArtifactStore, { limits }: Settings) {
     this.#inner = inner;
@@ -80,13 +91,26 @@ export class SessionFiles {
   /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */
   async beginRun(): Promise<void> {
     this.#before ??= await this.#place.takeInventory();
+    if (this.#isOverdrawn()) this.#before = await this.#place.takeInventory(); // somebody may have removed files
+    if (!this.#isOverdrawn()) return;
+    throw new VivariumError(
+      'FILE_TOO_LARGE',
+      `No code runs while ${this.#describeSize()}. Remove files of the session from outside (\`files.remove\`), or close it.`,
+    );
+  }
+
+  /** What the last run that may have written left above the limit. */
+  get excess(): Excess | null {
+    return this.#excess;
   }
 
   /** What was written since, with a copy of each file kept. */
   async *produced(executionId: string): AsyncGenerator<ProducedFile, void, undefined> {
     const after = await this.#place.takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
+    const hasGrown = sizeOf(after) > sizeOf(this.#before);
     this.#before = after;
+    this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
     if (changes.length === 0) return;
     const { file, workspace } = this.#maxBytes;
     const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
@@ -96,7 +120,21 @@ export class SessionFiles {
     }
   }
 
+  #isOverdrawn(): boolean {
+    const { workspace } = this.#maxBytes;
+    return sizeOf(this.#before) > workspace + Math.max(workspace, LEAST_OVERDRAFT);
+  }
+
+  #describeSize(): string {
+    const [size, limit] = [sizeOf(this.#before), this.#maxBytes.workspace].map((bytes) => Math.ceil(bytes / MEBIBYTE));
+    return `the workspace holds ${size} MB, which is more than the ${limit} MB that it may hold`;
+  }
+
   get #place(): Place {
     return placeOf(this.#inner.workspace, this.#maxBytes.file);
   }
+}
+
+function sizeOf(inventory: Inventory | null): number {
+  return inventory?.allocatedBytes ?? 0;
 }
