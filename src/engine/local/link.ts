@@ -234,6 +234,7 @@ export class Link {
     this.stderr.remark(mark);
     this.#previous = this.#present = null;
     await this.#sweep([twin.pid]);
+    this.#violation = null;
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
     const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
@@ -252,7 +253,6 @@ export class Link {
     if (answer === undefined) return null;
     this.#pid = answer.pid;
     this.#changes = Number.POSITIVE_INFINITY;
-    this.#violation = null;
     this.#hasExited = false;
     this.#exit = Promise.withResolvers<Exit>();
     await this.#outputThrough();
@@ -296,6 +296,7 @@ export class Link {
   }
 
   #hear(frame: WorkerFrame): void {
+    if (this.#violation !== null) return; // its end is on the way, and its word counts no more
     if (frame.type === 'twin' && this.#present === null) {
       this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
       this.vigil.renew();
