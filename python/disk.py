@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 MAX_ENTRIES = 200_000
 LOOK_SECONDS = 0.02
+OVERDRAFT = 256 << 20
 
 
 class DiskMeter:
@@ -17,15 +18,17 @@ class DiskMeter:
     def __init__(self, path: str, max_bytes: int) -> None:
         self.is_measured = False
         self.total = 0  # of the last walk that came to its end
-        self._path = path
-        self._max_bytes = self._limit = max_bytes
+        self.path = path
+        self.limit = max_bytes
+        self.ceiling = max_bytes + max(max_bytes, OVERDRAFT)
+        self._max_bytes = max_bytes
         self._bytes = 0
         self._entries = 0
         self._walk = self._walk_once()
 
     def allow(self, size: int) -> None:
-        """Let it be as large as that, if that is more than the limit."""
-        self._max_bytes = max(self._limit, size)
+        """Let it be as large as that, if that is more than the limit, and not far more."""
+        self._max_bytes = max(self.limit, min(size, self.ceiling))
 
     def is_over(self) -> bool:
         """Go on with the walk for a moment; whether what it has found so far is too much."""
@@ -53,7 +56,7 @@ class DiskMeter:
 
     def _walk_once(self) -> Iterator[None]:
         self._bytes = self._entries = 0
-        pending = [self._path]
+        pending = [self.path]
         while pending:
             try:
                 listing = os.scandir(pending.pop())

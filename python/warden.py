@@ -323,7 +323,7 @@ class Warden:
         cause = self._cause_of(record) or problem
         if self._supply is None:
             end_orphans(set(self._by_init))
-        self._watch.forget(record.session)
+        self._watch.remove(record.session)
         self._by_worker.pop(record.worker, None)
         del self._sessions[record.session]
         fd = record.enclosure.lifeline.fileno()

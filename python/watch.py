@@ -60,7 +60,7 @@ class Watch:
     def __init__(self, overstepped: Callable[[str, str, int], None]) -> None:
         self._overstepped = overstepped
         self._watched: dict[str, Watched] = {}
-        self._tolerated: dict[str, int] = {}  # sizes of workspaces that are above their limit: to become smaller, not larger
+        self._tolerated: dict[str, int] = {}  # sizes of directories that are above their limit: to become smaller, not larger
         self._base_anonymous = _status(os.getpid()).get("RssAnon", 0)
         # Where no fresh /proc can be mounted, the one in view counts pids as the outer namespace does.
         self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())
@@ -69,18 +69,15 @@ class Watch:
     def add(self, watched: Watched) -> None:
         """Watch a session from now on, instead of what was asked for before."""
         watched.before = watched.last = self._look(watched)
-        watched.disk.allow(self._tolerated.get(watched.session, 0))
+        watched.disk.allow(self._tolerated.get(watched.disk.path, 0))
+        # In a run, what was written since the last measurement counts as known only where all was known to be too much.
+        watched.is_told = watched.is_told and (watched.is_resting or watched.disk.path in self._tolerated)
         watched.next_s = time.monotonic() + TICK_S
         self._watched[watched.session] = watched
 
     def remove(self, session: str) -> None:
         """Stop watching a session."""
         self._watched.pop(session, None)
-
-    def forget(self, session: str) -> None:
-        """Stop watching a session that is gone."""
-        self.remove(session)
-        self._tolerated.pop(session, None)
 
     def next_tick_s(self) -> float:
         """How long the loop may sleep; -1 for ever."""
@@ -117,11 +114,11 @@ class Watch:
         return self._times(watched, 0)[0] == watched.last.cpu_s
 
     def _is_too_large(self, watched: Watched) -> bool:
-        if watched.is_resting and watched.is_told:
-            if watched.disk.measure() is not None:
-                watched.is_told = False
+        if watched.is_told:
+            watched.is_told = watched.disk.measure() is None
+            if not watched.is_told:
                 self._tolerate(watched)
-            return False
+            return not watched.is_told and watched.disk.total > watched.disk.ceiling
         if watched.disk.is_over():
             return True
         if watched.is_resting and watched.disk.is_measured:
@@ -130,8 +127,12 @@ class Watch:
 
     def _tolerate(self, watched: Watched) -> None:
         """Who has too much may take some of it away, which takes a run: that is not to be ended for what was there before."""
-        self._tolerated[watched.session] = watched.disk.total
-        watched.disk.allow(watched.disk.total)
+        disk = watched.disk
+        disk.allow(disk.total)
+        if disk.total > disk.limit:
+            self._tolerated[disk.path] = disk.total
+        else:
+            self._tolerated.pop(disk.path, None)
 
     def _look(self, watched: Watched) -> Sight:
         roots = self._roots(watched)

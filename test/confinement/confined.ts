@@ -85,7 +85,7 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
     case 'told':
       return judgeTold(execution, arena);
     case 'survival':
-      return { finding: contained(execution.outcome.status), state };
+      return { finding: contained(describeEnd(execution)), state };
     default:
       return { finding: word ?? judgeSilence(execution), state };
   }
@@ -106,7 +106,11 @@ function judgeSilence({ outcome, error, logs }: Execution): Finding {
   if (outcome.status === 'succeeded' || outcome.status === 'raised') {
     return broken(`no verdict: ${error?.traceback ?? logs.stderr.slice(-300)}`);
   }
-  return contained(outcome.status === 'crashed' ? outcome.reason : outcome.status);
+  return contained(describeEnd({ outcome }));
+}
+
+function describeEnd({ outcome }: Pick<Execution, 'outcome'>): string {
+  return outcome.status === 'crashed' ? outcome.reason : outcome.status;
 }
 
 function judgeOutput({ logs, truncated, outcome }: Execution, grown: number): Finding {

@@ -34,7 +34,7 @@ export class Vigil {
   watchRun(): void {
     this.end();
     this.#isResting = false;
-    this.#zygote.tell({ op: 'watch', ...this.#order(), busyMs: null, isTold: false });
+    this.#zygote.tell({ op: 'watch', ...this.#order(), busyMs: null, isTold: this.#isTold });
   }
 
   endRun(): void {
