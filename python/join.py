@@ -9,7 +9,7 @@ import socket
 import sys
 from dataclasses import dataclass, field
 
-from confine import identity, kernel, landlock, limits, seccomp
+from confine import identity, kernel, landlock, limits, seccomp, selftest
 
 GO = b"g"
 INSIDE_ID = 1000
@@ -44,6 +44,7 @@ class Admission:
     rollback_bytes: int = 0
     twins: bool = True
     twin_delay_s: float = 0.02
+    is_first: bool = False  # tries the walls before anything runs behind them
     namespaces: tuple[int, ...] = field(default=())
 
 
@@ -124,8 +125,10 @@ def _close_walls(admission: Admission) -> None:
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits(_limits(admission))
-    _landlock(admission)
+    version = _landlock(admission)
     seccomp.install(system_call_filter(admission.level, admission.network, admission.shared_memory))
+    if admission.is_first:
+        selftest.verify(admission.level, admission.network, _limits(admission), version)
 
 
 def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
@@ -148,8 +151,8 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
     }
 
 
-def _landlock(admission: Admission) -> None:
-    """Second line behind the namespaces; first line where there are none."""
+def _landlock(admission: Admission) -> int:
+    """Second line behind the namespaces; first line where there are none. Its version."""
     own = admission.level == "namespaces"
     places = [(admission.workspace, not admission.keeps_workspace), *admission.mounts]
     writable = [path for path, is_writable in places if is_writable]
@@ -171,6 +174,7 @@ def _landlock(admission: Admission) -> None:
     )
     if abi == 0 and not own:
         raise RuntimeError("Landlock is not available in this kernel: level 'landlock' cannot be enforced")
+    return abi
 
 
 def _prefer_for_oom() -> None:

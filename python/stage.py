@@ -62,7 +62,9 @@ class Stage:
             tmp_bytes=self.tmp_bytes,
         )
 
-    def admission(self, command: dict, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> Admission:
+    def admission(
+        self, command: dict, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str, *, is_first: bool
+    ) -> Admission:
         """What a worker needs to know."""
         wanted = command["limits"]
         walled = self.level == "namespaces"
@@ -90,6 +92,7 @@ class Stage:
             rollback_bytes=wanted["rollbackBytes"],
             twins=command["twins"],
             twin_delay_s=self.twin_delay_s,
+            is_first=is_first,
             namespaces=namespaces,
         )
 

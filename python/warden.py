@@ -50,6 +50,7 @@ class Warden:
         self._by_init: dict[int, Record] = {}
         self._lifelines: dict[int, Record] = {}
         self._guarded = 0
+        self._has_proven_walls = False
         self._epoll = select.epoll()
         self._watch = Watch(self._overstepped)
 
@@ -102,6 +103,7 @@ class Warden:
             record.cause = KILLED_BY_US
             self._kill(record)
         elif operation in ("watch", "rest"):
+            self._has_proven_walls = True  # code runs in it, so its worker has found its walls closed
             self._watch.add(self._watched(record, command))
         elif operation == "oomed":
             problem = self._cause_of(record)
@@ -214,7 +216,10 @@ class Warden:
 
     def _admission(self, command: dict, enclosure: Enclosure) -> Admission:
         home = f"{self._stage.sessions}/{enclosure.workspace}"
-        return self._stage.admission(command, enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
+        has_group = enclosure.group is not None
+        return self._stage.admission(
+            command, enclosure.uid, enclosure.namespaces, has_group, home, is_first=not self._has_proven_walls
+        )
 
     def _admit(self, command: dict, enclosure: Enclosure, labour: Labour, worker: int, admission: Admission) -> Record:
         record = Record(command["session"], enclosure, worker, labour.status, admission.memory_bytes)
