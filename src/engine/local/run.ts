@@ -52,6 +52,7 @@ export class Run {
   readonly #startedAt = performance.now();
   #stopCause: StopCause | null = null;
   #stopping: Promise<unknown> = Promise.resolve();
+  #isKilled = false;
   #isWatched = false;
   #results = 0;
   #resultBytes = 0;
@@ -90,7 +91,7 @@ export class Run {
     this.#queue.hurry();
     if (this.#stopCause !== null || this.#isEnding) return;
     this.#stopCause = cause;
-    this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#link.endWorker() : this.#interrupt();
+    this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#kill() : this.#interrupt();
   }
 
   async #conduct(): Promise<RunFacts> {
@@ -178,13 +179,19 @@ export class Run {
     const problem = await this.#link.interrupt();
     const ending = this.#ending.promise.then(() => true);
     const heeded = problem === null && (await Promise.race([ending, sleep(this.#link.options.limits.graceMs, false)]));
-    if (!heeded) await this.#link.endWorker();
+    if (!heeded) await this.#kill();
+  }
+
+  async #kill(): Promise<void> {
+    this.#isKilled = true;
+    await this.#link.endWorker();
   }
 
   /** The worker has reported; output that was still under way then is complete once both marks came through. */
   async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
     await this.#outputThrough(done.marked);
     await this.#stopping; // a late interrupt must not hit the run after this one
+    if (this.#isKilled) await Promise.race([this.#link.exited, sleep(MARK_TIMEOUT_MS)]); // it spoke with its last breath
     if (!this.#link.isAlive && !this.#link.isGuarded) {
       if (done.changed) this.#link.discardState();
       return this.#afterLoss(await this.#link.exited);
