@@ -1,6 +1,5 @@
 /** The size of a workspace is limited in runs of any length, and whoever is above it can get below it again. */
-import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../src/index.ts';
@@ -19,13 +18,13 @@ const TOO_LARGE = /^the workspace holds \d+ MB, which is more than the 4 MB that
 
 test('quick runs that fill the workspace fail from the one on that does, and say why', async () => {
   await using session = await interpreter.createSession();
-  const outcomes: string[] = [];
+  const ends: string[] = [];
   for (let run = 0; run < 4; run += 1) {
     const { outcome } = await session.runCode(`x = ${run}; open("file-${run}", "wb").write(bytes(2_100_000));`);
-    outcomes.push(outcome.status);
-    if (outcome.status === 'crashed') expect(outcome.reason).toMatch(TOO_LARGE);
+    ends.push(outcome.status === 'crashed' ? outcome.reason : outcome.status);
   }
-  expect(outcomes).toEqual(['succeeded', 'crashed', 'crashed', 'crashed']);
+  expect(ends[0]).toBe('succeeded');
+  for (const end of ends.slice(1)) expect(end).toMatch(TOO_LARGE);
 });
 
 test('a run that does not make it larger says that it is too large, and else ends as it ends', async () => {
@@ -64,7 +63,7 @@ test('far above the limit no code runs until files are removed from outside', as
   await using session = await interpreter.createSession();
   await session.runCode('import os');
   const large = path.join(session.files.location, 'large');
-  execFileSync('fallocate', ['-l', '300M', large]); // as many quick runs could
+  for (let part = 0; part < 10; part += 1) appendFileSync(large, Buffer.alloc(30 << 20)); // as many quick runs could
   expect((await session.runCode('x = 1')).outcome.status).toBe('crashed');
   await expect(session.runCode('1')).rejects.toMatchObject({ code: 'FILE_TOO_LARGE' });
   rmSync(large);

@@ -1,5 +1,6 @@
 /** What goes on in a session while no run is on: it may, within the limits of the session. */
-import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Laboratory, type Subject } from './laboratory.ts';
@@ -29,9 +30,10 @@ function child(body: string): string {
   return `import os, time, subprocess, sys\nchild = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(`import time, os\n${body}`)}])\nx = 41`;
 }
 
-function sizeMb(subject: Subject): number {
-  const { stdout } = spawnSync('du', ['-sk', subject.session.workspace.path], { encoding: 'utf8' });
-  return Number.parseInt(stdout, 10) / 1024;
+function sizeMb({ session }: Subject): number {
+  const directory = session.workspace.path;
+  const sizes = readdirSync(directory).map((name) => statSync(path.join(directory, name)).size);
+  return sizes.reduce((sum, size) => sum + size, 0) / 2 ** 20;
 }
 
 test('a process that a run leaves behind lives on, until the session ends', async () => {
