@@ -9,17 +9,26 @@ from collections.abc import Iterator
 
 MAX_ENTRIES = 200_000
 LOOK_SECONDS = 0.02
+OVERDRAFT = 256 << 20
 
 
 class DiskMeter:
     """Walks a tree over and over; links are not followed."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
-        self._path = path
+        self.is_measured = False
+        self.total = 0  # of the last walk that came to its end
+        self.path = path
+        self.limit = max_bytes
+        self.ceiling = max_bytes + max(max_bytes, OVERDRAFT)
         self._max_bytes = max_bytes
         self._bytes = 0
         self._entries = 0
         self._walk = self._walk_once()
+
+    def allow(self, size: int) -> None:
+        """Let it be as large as that, if that is more than the limit, and not far more."""
+        self._max_bytes = max(self.limit, min(size, self.ceiling))
 
     def is_over(self) -> bool:
         """Go on with the walk for a moment; whether what it has found so far is too much."""
@@ -29,12 +38,25 @@ class DiskMeter:
                 return True
             if time.monotonic() > deadline:
                 return False
-        self._walk = self._walk_once()
+        self._finish()
         return False
+
+    def measure(self) -> int | None:
+        """Go on with the walk for a moment; the size once it is known."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        for _ in self._walk:
+            if time.monotonic() > deadline:
+                return None
+        self._finish()
+        return self.total
+
+    def _finish(self) -> None:
+        self.is_measured, self.total = True, self._bytes
+        self._walk = self._walk_once()
 
     def _walk_once(self) -> Iterator[None]:
         self._bytes = self._entries = 0
-        pending = [self._path]
+        pending = [self.path]
         while pending:
             try:
                 listing = os.scandir(pending.pop())

@@ -9,7 +9,7 @@ import socket
 import sys
 from dataclasses import dataclass
 
-from confine import identity, kernel, landlock, limits, seccomp
+from confine import identity, kernel, landlock, limits, seccomp, selftest
 
 GO = b"g"
 INSIDE_ID = 1000
@@ -52,6 +52,7 @@ class Admission:
     mounts: tuple[tuple[str, bool], ...]
     keeps_workspace: bool  # its files can be read and not changed
     twins: bool
+    is_first: bool  # tries the walls before anything runs behind them
 
 
 def prepare(birthplace: Birthplace, go: int, channel: int) -> None:
@@ -116,8 +117,10 @@ def _close_walls(birthplace: Birthplace, admission: Admission) -> None:
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits(_limits(admission))
-    _landlock(birthplace, admission)
+    version = _landlock(birthplace, admission)
     seccomp.install(system_call_filter(birthplace.level, admission.network, birthplace.shared_memory))
+    if admission.is_first:
+        selftest.verify(birthplace.level, admission.network, _limits(admission), version)
 
 
 def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
@@ -140,8 +143,8 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
     }
 
 
-def _landlock(birthplace: Birthplace, admission: Admission) -> None:
-    """Second line behind the namespaces; first line where there are none."""
+def _landlock(birthplace: Birthplace, admission: Admission) -> int:
+    """Second line behind the namespaces; first line where there are none. Its version."""
     own = birthplace.level == "namespaces"
     places = [(birthplace.workspace, not admission.keeps_workspace), *admission.mounts]
     writable = [path for path, is_writable in places if is_writable]
@@ -163,6 +166,7 @@ def _landlock(birthplace: Birthplace, admission: Admission) -> None:
     )
     if abi == 0 and not own:
         raise RuntimeError("Landlock is not available in this kernel: level 'landlock' cannot be enforced")
+    return abi
 
 
 def _prefer_for_oom() -> None:

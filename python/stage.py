@@ -81,7 +81,7 @@ class Stage:
             namespaces=namespaces,
         )
 
-    def admission(self, command: dict) -> Admission:
+    def admission(self, command: dict, *, is_first: bool) -> Admission:
         """What a session asks for."""
         wanted = command["limits"]
         return Admission(
@@ -95,6 +95,7 @@ class Stage:
             mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
             keeps_workspace=command["readOnly"],
             twins=command["twins"],
+            is_first=is_first,
         )
 
     def connect(self, session: str, token: str) -> list[int]:

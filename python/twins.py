@@ -50,6 +50,11 @@ class Twins:
         self._previous_manifest = self._manifest
         self._is_stale = self._is_enabled
 
+    def foresee(self) -> None:
+        """Find out, after a change, what will keep the present state from having a twin."""
+        if self._is_stale:
+            self.problem = self._obstacle()
+
     def make(self) -> int | None:
         """Fork a copy of this moment: its pid, None when that is not possible now, 0 in the copy once it was woken."""
         self._is_stale = False
@@ -139,7 +144,7 @@ def _random_state() -> object | None:
 
 def _thread_count() -> int:
     try:
-        return len(os.listdir("/proc/self/task"))
+        return os.stat("/proc/self/task").st_nlink - 2  # listing them takes ten times as long
     except OSError:  # an enclosure without /proc: threads of C code stay unseen
         return threading.active_count()
 
@@ -147,8 +152,11 @@ def _thread_count() -> int:
 def _anonymous_bytes() -> int:
     """Resident memory that is not backed by files."""
     try:
-        with open("/proc/self/statm") as file:
-            fields = file.read().split()
+        fd = os.open("/proc/self/statm", os.O_RDONLY)
+        try:
+            fields = os.read(fd, 256).split()
+        finally:
+            os.close(fd)
         return (int(fields[1]) - int(fields[2])) * PAGE
     except OSError:
         import resource

@@ -49,6 +49,7 @@ class Warden:
         self._by_init: dict[int, Record] = {}
         self._lifelines: dict[int, Record] = {}
         self._guarded = 0
+        self._has_proven_walls = False
         self._epoll = select.epoll()
         self._watch = Watch(self._overstepped)
 
@@ -100,7 +101,8 @@ class Warden:
         elif operation == "close":
             record.cause = KILLED_BY_US
             self._kill(record)
-        elif operation == "watch":
+        elif operation in ("watch", "rest"):
+            self._has_proven_walls = True  # code runs in it, so its worker has found its walls closed
             self._watch.add(self._watched(record, command))
         elif operation == "oomed":
             problem = self._cause_of(record)
@@ -120,11 +122,15 @@ class Warden:
     def _watched(self, record: Record, command: dict) -> Watched:
         return Watched(
             session=record.session,
-            roots=(record.worker, record.enclosure.init),
+            roots=lambda: (record.worker, record.enclosure.init),
+            worker=command["worker"],
             dormant=frozenset(command["dormant"]),
             memory_bytes=record.memory_bytes,
             cpu_s=command["cpuMs"] and command["cpuMs"] / 1000,
             disk=DiskMeter(f"{self._stage.sessions}/{record.enclosure.workspace}", command["diskBytes"]),
+            is_resting=command["op"] == "rest",
+            busy_s=command["busyMs"] and command["busyMs"] / 1000,
+            is_told=command["isTold"],
         )
 
     def _pass_on(self, record: Record, command: dict) -> None:
@@ -234,7 +240,7 @@ class Warden:
 
     def _admit(self, command: dict, enclosure: Enclosure) -> None:
         """Hand a session to a worker. Fail closed: one whose limits cannot be set is never admitted."""
-        admission = self._stage.admission(command)
+        admission = self._stage.admission(command, is_first=not self._has_proven_walls)
         self._limit(enclosure, admission)
         channels = self._stage.connect(command["session"], command["token"])
         try:
@@ -335,10 +341,10 @@ class Warden:
         record.enclosure.close()
         self._tell({"event": "gone", "session": record.session, "cause": cause})
 
-    def _overstepped(self, session: str, cause: str) -> None:
+    def _overstepped(self, session: str, cause: str, leftovers: int) -> None:
         """The watch saw a limit passed: the host is told and decides, as for a timeout."""
         if session in self._sessions:
-            self._tell({"event": "overstepped", "session": session, "cause": cause})
+            self._tell({"event": "overstepped", "session": session, "cause": cause, "leftovers": leftovers})
 
     def _kill(self, record: Record) -> None:
         """End a session: by its lifeline where a guard has work to do first, else at once."""

@@ -33,7 +33,7 @@ LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
 REHEARSAL = {
     **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
-    **{"resultVariable": None, "mark": ""},
+    **{"resultVariable": None, "mark": "", "opening": None},
 }
 
 
@@ -116,6 +116,8 @@ class Worker:
         if self._twins.is_due and self._fork_twin():
             return  # we are that twin, woken because this very run was lost
         _signal.signal(signal.SIGINT, self._on_interrupt)
+        if request["opening"] is not None:
+            self._write_mark(request["opening"])  # what was printed since the last run is not this one's
         done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
         self._has_touched = False
         try:
@@ -128,8 +130,11 @@ class Worker:
             del error
         self._armed = False
         done["variables"] = self._ledger.changes(self._runner.namespace)
+        if not self._has_touched and any(done["variables"].values()):
+            self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
         self._collect(request, done)
         done["changed"] = self._twins.is_due
+        self._twins.foresee()
         done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
@@ -143,8 +148,7 @@ class Worker:
         )
         self._flags = prepared.flags
         if not prepared.looks_only:
-            self._has_touched = True
-            self._twins.begin_change()
+            self._begin_change()
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])
         try:
@@ -152,6 +156,10 @@ class Worker:
         finally:
             self._publisher.end_run()  # also after an error: what was drawn before it counts
             self._runner.flush()
+
+    def _begin_change(self) -> None:
+        self._has_touched = True
+        self._twins.begin_change()
 
     def _collect(self, request: dict, done: dict[str, object]) -> None:
         """What the host asked to know of the variables; values may be slow to describe, so the clock still runs."""

@@ -27,8 +27,8 @@ _remembered: dict[str, None] = {}  # in order of age
 class Prepared:
     """A cell ready to run.
 
-    `looks_only` says that the cell has nothing but names, constants, operators and the like: it changes no state, short of
-    objects whose operators or properties have effects of their own.
+    `looks_only` says that the cell has nothing but names, constants, operators and the like. Objects whose operators or
+    properties have effects of their own can make that untrue: whoever goes by it compares the variables, too.
     """
 
     pieces: list[tuple[CodeType, bool]]

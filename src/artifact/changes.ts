@@ -17,7 +17,7 @@ const CLOCK_TICK_NS = 10_000_000n;
 
 /** That of a workspace with nothing in it. */
 export function emptyInventory(): Inventory {
-  return { files: new Map(), skipped: [], skippedCount: 0, cut: null, takenAtNs: 0n };
+  return { files: new Map(), skipped: [], skippedCount: 0, allocatedBytes: 0, cut: null, takenAtNs: 0n };
 }
 
 /** Takes stock of a workspace, so that a later inventory tells what a run has written. */

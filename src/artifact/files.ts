@@ -78,8 +78,8 @@ export async function openFile(workspace: Workspace, path: string): Promise<Open
 
 /** All files, by path; what is not a plain file is named with the reason why it is left out. */
 export async function listFiles({ path, uid }: Workspace, options?: Omit<WalkOptions, 'uid'>): Promise<FileList> {
-  const { files, ...rest } = await walk(path, { ...options, uid });
-  return { ...rest, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(present) };
+  const { files, skipped, skippedCount, cut } = await walk(path, { ...options, uid });
+  return { skipped, skippedCount, cut, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(present) };
 }
 
 /** Deletes a file, an empty directory, or a link and not what it leads to. */

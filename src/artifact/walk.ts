@@ -56,10 +56,14 @@ export interface Listing {
   readonly skippedCount: number;
   /** The cap that ended the walk early, if one did. */
   readonly cut: 'entries' | 'time' | null;
+  /** What the files take on disk, as far as that is known: holes in them take nothing. */
+  readonly allocatedBytes?: number;
 }
 
 const DEFAULT_CAPS: WalkCaps = { maxEntries: 50_000, maxDepth: 32, maxMs: 2000 };
 const MAX_SKIPPED_KEPT = 100;
+/** What `stat` counts in. */
+const BLOCK_BYTES = 512;
 
 /** Longest time without a turn for others. */
 const SLICE_MS = 8;
@@ -100,6 +104,7 @@ class Walker {
   readonly #skipped: Skipped[] = [];
   #skippedCount = 0;
   #entries = 0;
+  #blocks = 0;
   #cut: Listing['cut'] = null;
 
   constructor(
@@ -134,7 +139,14 @@ class Walker {
   }
 
   listing(): Listing {
-    return { files: this.#files, skipped: this.#skipped, skippedCount: this.#skippedCount, cut: this.#cut };
+    const allocatedBytes = this.#blocks * BLOCK_BYTES;
+    return {
+      files: this.#files,
+      skipped: this.#skipped,
+      skippedCount: this.#skippedCount,
+      cut: this.#cut,
+      allocatedBytes,
+    };
   }
 
   #openChild({ directory, prefix, depth }: Branch, name: string): Branch | null {
@@ -185,6 +197,7 @@ class Walker {
     const path = prefix + name;
     try {
       const stats = directory.statOf(name);
+      this.#blocks += Number(stats.blocks);
       if (stats.isDirectory()) return; // put there a moment ago: the file is gone
       if (!stats.isFile()) this.#skip(path, kindOf(stats));
       else if (isForeignLink(stats, this.#owner)) this.#skip(path, 'hard-link');

@@ -133,7 +133,7 @@ export interface StateReceipt {
   readonly variables: VariableChanges;
   /** Why a crash of the next run could not be undone, if so. */
   readonly unprotected?: string;
-  /** Why the state was restored or lost. */
+  /** Why the state was restored or lost; or what else of the session calls for attention. */
   readonly reason?: string;
 }
 

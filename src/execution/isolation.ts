@@ -1,6 +1,6 @@
 import type { Level } from '../config.ts';
 
-/** What is enforced for a session, and by what. Observed at start, never assumed. */
+/** What is enforced for a session, and by what. Found by building it, and tried before the first code runs. */
 export interface Isolation {
   /** `jupyter`: whatever confines the kernels of a Jupyter server; nothing of ours does. */
   readonly level: Level | 'jupyter';

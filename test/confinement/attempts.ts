@@ -8,7 +8,7 @@ const PROPS = path.join(import.meta.dirname, 'props');
 /** Who decides whether an attempt got out: its own word, or a look from outside. */
 export const JUDGES = [
   ...(['word', 'fresh', 'canary', 'listener', 'close', 'leftover', 'output', 'removed', 'randomness'] as const),
-  ...(['survival', 'unprotected', 'prototype', 'memory', 'crash'] as const),
+  ...(['survival', 'unprotected', 'prototype', 'memory', 'crash', 'told'] as const),
 ];
 export type Judge = (typeof JUDGES)[number];
 
@@ -46,6 +46,12 @@ function bareProgram({ name }: Attempt, text: string): string {
   const start = text.indexOf(`def ${name}():`);
   const end = text.indexOf('\n\n\n', start);
   return `${text.slice(start, end < 0 ? undefined : end)}\nprint("ESCAPED" if ${name}() else "CONTAINED")\n`;
+}
+
+/** A program that prints every kind of frame that attempts forge. */
+export function framesProgram(): string {
+  const text = readFileSync(path.join(ATTEMPTS, 'protocol.py'), 'utf8');
+  return `${introduce({ syscalls: {} })}${text}\n\nprint(json.dumps(well_formed()))\n`;
 }
 
 /** A program of the props folder: its text, then `lines`. */

@@ -1,6 +1,7 @@
 /** Attempts inside the walls: runs them and decides, by their word or by a look from outside. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Execution } from '../../src/execution/execution.ts';
 import { HURRIED_MS, LIMITS, type Arena } from './arena.ts';
 import type { Attempt } from './attempts.ts';
@@ -9,6 +10,8 @@ import { countMarked, type World } from './world.ts';
 
 const TOO_MUCH_MEMORY = 200 << 20;
 const TOO_MANY_RESULTS = 10_000;
+/** Long enough for a limit to be seen to be passed. */
+const GOING_ON_MS = 3000;
 const LIVE_THREAD = 'import threading, time\nthreading.Thread(target=time.sleep, args=(20,), daemon=True).start()';
 
 export interface Confined {
@@ -36,6 +39,7 @@ export async function tryConfined(attempt: Attempt, arena: Arena, world: World):
     case 'prototype':
     case 'memory':
     case 'crash':
+    case 'told':
       return tryInAttacker(attempt, arena, world);
   }
 }
@@ -78,11 +82,23 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
           execution.outcome.status === 'crashed' ? contained() : escaped(`reported as ${execution.outcome.status}`),
         state,
       };
+    case 'told':
+      return judgeTold(execution, arena);
     case 'survival':
-      return { finding: contained(execution.outcome.status), state };
+      return { finding: contained(describeEnd(execution)), state };
     default:
       return { finding: word ?? judgeSilence(execution), state };
   }
+}
+
+/** A program that reported its own end: whatever becomes of it, the next run says so. */
+async function judgeTold(execution: Execution, arena: Arena): Promise<Confined> {
+  const { status } = execution.outcome;
+  if (status !== 'succeeded') return { finding: contained(status), state: execution.state.status };
+  await sleep(GOING_ON_MS);
+  const next = await arena.run(arena.attacker, 'pass');
+  const { status: state, reason = '' } = next.state;
+  return { finding: state === 'preserved' ? escaped('nobody was told') : contained(reason), state };
 }
 
 /** A program that did not get to say its word was stopped, or is broken. */
@@ -90,7 +106,11 @@ function judgeSilence({ outcome, error, logs }: Execution): Finding {
   if (outcome.status === 'succeeded' || outcome.status === 'raised') {
     return broken(`no verdict: ${error?.traceback ?? logs.stderr.slice(-300)}`);
   }
-  return contained(outcome.status === 'crashed' ? outcome.reason : outcome.status);
+  return contained(describeEnd({ outcome }));
+}
+
+function describeEnd({ outcome }: Pick<Execution, 'outcome'>): string {
+  return outcome.status === 'crashed' ? outcome.reason : outcome.status;
 }
 
 function judgeOutput({ logs, truncated, outcome }: Execution, grown: number): Finding {

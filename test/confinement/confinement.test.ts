@@ -2,11 +2,13 @@
  * Real attempts to break out. Each is made without walls, where it must succeed (else it proves nothing), and inside a
  * session, where it must not. After each, the session works or says what it lost, and its neighbour has noticed nothing.
  */
+import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
+import { parseWorkerFrame } from '../../src/engine/local/worker-frame.ts';
 import { choosePython } from '../../src/session/python.ts';
-import { attempts, type Attempt } from './attempts.ts';
+import { attempts, framesProgram, type Attempt } from './attempts.ts';
 import { Pass, Unavailable } from './pass.ts';
 import type { Row } from './verdict.ts';
 
@@ -73,6 +75,12 @@ for (const pass of passes) {
     });
   });
 }
+
+test('the frames that attempts forge are such as a worker may send', () => {
+  const frames = JSON.parse(execFileSync(python, ['-c', framesProgram()], { encoding: 'utf8' })) as unknown[];
+  expect(frames.length).toBeGreaterThan(0);
+  for (const header of frames) parseWorkerFrame({ header, payload: Buffer.alloc(0) });
+});
 
 test.runIf(isRoot && nobody === null)('root can try as nobody too', (context) => {
   if (!isRequired) context.skip(`NOT TRIED AS NOBODY: there is no ${SYSTEM_PYTHON}`);

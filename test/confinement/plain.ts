@@ -64,6 +64,7 @@ async function judge(attempt: Attempt, { world, host, output, problems, outputBy
     case 'prototype':
     case 'memory':
     case 'crash':
+    case 'told':
       return wordOf(output) ?? broken(`no verdict: ${problems.slice(-500)}`);
   }
 }

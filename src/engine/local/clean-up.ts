@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
-import { readdir, rm, rmdir } from 'node:fs/promises';
+import { lstat, readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { occupancyOf } from './lease.ts';
 
 const run = promisify(execFile);
 const GROUP_ATTEMPTS = 20;
+/** An engine that starts has said so by then. */
+const UNMARKED_MS = 60_000;
 
 /** Removes a tree that a session has made: closed directories and very deep ones included. Links are not followed. */
 export async function removeTree(directory: string): Promise<void> {
@@ -18,14 +21,41 @@ export async function removeTree(directory: string): Promise<void> {
   }
 }
 
-/** Removes what engines left behind whose process was killed: their directories are named after its pid. */
-export async function removeStale(directory: string, prefix: string): Promise<void> {
-  const names = await readdir(directory).catch(() => []); // none yet
-  const stale = names.filter(
-    (name) => name.startsWith(prefix) && !isRunning(Number.parseInt(name.slice(prefix.length), 10)),
-  );
-  // What belongs to another user is that user's to remove.
-  await Promise.allSettled(stale.map((name) => removeTree(path.join(directory, name))));
+/** Where engines leave something behind when they are killed. */
+interface Estate {
+  readonly directory: string;
+  /** Exactly the names that we give: whatever has another is not ours. */
+  readonly names: RegExp;
+  /** What listens in each while its engine lives. */
+  readonly socket: string;
+  /** Whether all that is in them is ours; else only the socket is. */
+  readonly isOwn: boolean;
+}
+
+/** Removes what engines left behind that were killed. */
+export async function removeAbandoned(estate: Estate): Promise<void> {
+  const names = await readdir(estate.directory).catch(() => []); // none yet
+  const own = names.filter((name) => estate.names.test(name)).map((name) => path.join(estate.directory, name));
+  await Promise.allSettled(own.map((directory) => removeIfAbandoned(directory, estate))); // the next start tries again
+}
+
+async function removeIfAbandoned(directory: string, { socket, isOwn }: Estate): Promise<void> {
+  const occupancy = await occupancyOf(directory, socket);
+  if (occupancy === 'abandoned') {
+    if (isOwn) await removeContents(directory, socket);
+    else if ((await readdir(directory)).length > 1) return;
+    await unlink(path.join(directory, socket));
+    await rmdir(directory);
+  } else if (occupancy === 'unmarked') {
+    const { mtimeMs } = await lstat(directory);
+    if (Date.now() - mtimeMs > UNMARKED_MS) await rmdir(directory); // only if it is empty
+  }
+}
+
+/** Removes all that is in a directory but the socket: whoever is killed meanwhile leaves something that is known for ours. */
+export async function removeContents(directory: string, socket: string): Promise<void> {
+  const names = await readdir(directory);
+  await Promise.all(names.filter((name) => name !== socket).map((name) => removeTree(path.join(directory, name))));
 }
 
 /** Removes the control groups of a zygote that was killed before it could do so. */
@@ -37,15 +67,19 @@ export async function removeGroups(directories: readonly string[], prefix: strin
   }
 }
 
-/** Removes the control groups of engines whose process was killed; one that is still in use cannot be removed. */
-export async function removeStaleGroups(directories: readonly string[]): Promise<void> {
+/** Removes the control groups of engines that were killed; one that is still in use cannot be removed. */
+export async function removeStaleGroups(
+  directories: readonly string[],
+  isOccupied: (instance: string) => Promise<boolean>,
+): Promise<void> {
   for (const directory of directories) {
     const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
-    const stale = names.filter((name) => {
-      const pid = /^vivarium-(\d+)-/.exec(name)?.[1];
-      return pid !== undefined && !isRunning(Number(pid));
+    const removals = names.map(async (name) => {
+      const [, instance, pid] = /^vivarium-((\d+)-[0-9a-f]{8})\./.exec(name) ?? [];
+      if (instance === undefined || isRunning(Number(pid)) || (await isOccupied(instance))) return;
+      await rmdir(path.join(directory, name));
     });
-    await Promise.allSettled(stale.map((name) => rmdir(path.join(directory, name))));
+    await Promise.allSettled(removals);
   }
 }
 
@@ -63,7 +97,6 @@ async function removeGroup(directory: string): Promise<void> {
 }
 
 function isRunning(pid: number): boolean {
-  if (!Number.isInteger(pid)) return true; // not named by us: not ours to remove
   try {
     process.kill(pid, 0);
     return true;

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config, Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, HostSession, OpenOptions } from '../engine.ts';
-import { removeGroups, removeStale, removeStaleGroups, removeTree } from './clean-up.ts';
+import { removeAbandoned, removeContents, removeGroups, removeStaleGroups, removeTree } from './clean-up.ts';
 import { describeIsolation } from './isolation.ts';
+import { Lease, occupancyOf } from './lease.ts';
 import type { LinkOptions, Place } from './link-options.ts';
 import { Link } from './link.ts';
 import { Pool } from './pool.ts';
@@ -14,6 +15,9 @@ import { Reception } from './reception.ts';
 import { LocalSession, type SessionHost } from './session.ts';
 import { spawnZygote, type ZygoteProcess } from './zygote-process.ts';
 import { Zygote, type Ready } from './zygote.ts';
+
+const OWNER_SOCKET = 'owner.sock';
+const INSTANCE_NAMES = /^\d+-[0-9a-f]{8}$/;
 
 export interface LocalEngineOptions {
   readonly config: Config;
@@ -31,12 +35,14 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Eng
   const sessionsRoot = path.join(options.config.dataDir, 'sessions');
   const sessionsDir = path.join(sessionsRoot, instance);
   await mkdir(options.cacheDir, { recursive: true });
-  await removeStale(sessionsRoot, '');
   await mkdir(sessionsDir, { recursive: true, mode: 0o711 });
   await chmod(sessionsDir, 0o711); // each session's own user walks through, and lists nothing
-  stack.defer(() => removeTree(sessionsDir));
+  stack.defer(() => rmdir(sessionsDir));
+  const lease = await Lease.take(sessionsDir, OWNER_SOCKET);
+  if (lease !== null) stack.use(lease);
+  stack.defer(() => removeContents(sessionsDir, OWNER_SOCKET));
   const reception = stack.use(await Reception.start());
-  const engine = new LocalEngine(options, { instance, sessionsDir, reception }, stack.move());
+  const engine = new LocalEngine(options, { instance, sessionsRoot, sessionsDir, reception }, stack.move());
   try {
     await engine.warmUp(options.signal);
     return engine;
@@ -48,6 +54,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Eng
 
 interface Premises {
   readonly instance: string;
+  readonly sessionsRoot: string;
   readonly sessionsDir: string;
   readonly reception: Reception;
 }
@@ -68,7 +75,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
-  #cleaning: Promise<unknown> = Promise.resolve();
+  #cleaning: Promise<unknown>;
   #links = 0;
   #zygotes = 0;
 
@@ -77,6 +84,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     this.#premises = premises;
     this.#owned = owned;
     this.#headStart = options.headStart;
+    this.#cleaning = cleanUpAfterOthers(premises.sessionsRoot);
     const { limits, poolSize } = options.config;
     const usual: LinkOptions = { limits, mounts: [], network: false, readOnly: false, twins: true };
     this.#pool = new Pool(poolSize, usual, (link) => this.openLink(link));
@@ -97,6 +105,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
   async open(options: OpenOptions): Promise<HostSession> {
     const { limits, mounts, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
+    if (this.isolation.level !== 'namespaces') assertInPlace(mounts);
     const wanted: LinkOptions = { limits, mounts, network, readOnly, twins };
     const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
     const session = new LocalSession(options.id, this, link, environment);
@@ -187,9 +196,32 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
       this.#pool.fill();
       await removeGroups(this.#groupDirectories, `${name}-`);
     });
-    this.#cleaning = Promise.all([this.#cleaning, cleaned, removeStaleGroups(this.#groupDirectories)]);
+    this.#cleaning = Promise.all([this.#cleaning, cleaned, this.#removeStaleGroups()]);
     return template;
   }
+
+  async #removeStaleGroups(): Promise<void> {
+    await removeStaleGroups(this.#groupDirectories, async (instance) => {
+      const directory = path.join(this.#premises.sessionsRoot, instance);
+      return (await occupancyOf(directory, OWNER_SOCKET).catch(() => 'unmarked')) === 'occupied';
+    });
+  }
+}
+
+/** Nobody waits for it but whoever closes the engine. */
+async function cleanUpAfterOthers(sessionsRoot: string): Promise<void> {
+  const sessions = { directory: sessionsRoot, names: INSTANCE_NAMES, socket: OWNER_SOCKET, isOwn: true };
+  await Promise.all([removeAbandoned(sessions), Reception.removeAbandoned()]);
+}
+
+/** Without a root of its own a session finds at a path what the host has there, and nothing else. */
+function assertInPlace(mounts: readonly Mount[]): void {
+  const moved = mounts.find(({ source, target }) => path.resolve(source) !== path.resolve(target));
+  if (moved === undefined) return;
+  throw new VivariumError(
+    'SANDBOX_UNAVAILABLE',
+    `${moved.source} cannot be shown at ${moved.target}: below the isolation "namespaces" a session has no root of its own. Mount it at its own path, or use "namespaces".`,
+  );
 }
 
 function unwalled(): VivariumError {

@@ -1,7 +1,10 @@
 import type { Isolation, Mechanism } from '../../execution/isolation.ts';
 import type { Ready } from './zygote.ts';
 
-/** What the walls of a zygote's sessions consist of, from the facts that it observed when it built them. */
+/**
+ * What the walls of a zygote's sessions consist of, from what it found when it built them. That they hold is tried by
+ * its first workers, which end rather than run anything where they do not: see python/confine/selftest.py.
+ */
 export function describeIsolation(ready: Ready): Isolation {
   const grouped: Mechanism[] = ready.cgroup === 'none' ? [] : ['cgroup'];
   const isWalled = ready.level === 'namespaces';

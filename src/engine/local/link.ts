@@ -7,8 +7,9 @@ import { encodeFrame, FrameReader, readFrames } from './frames.ts';
 import { openCommand, type Exit, type LinkHost, type LinkOptions, type Place } from './link-options.ts';
 import { OutputPipe } from './output-pipe.ts';
 import type { Channels } from './reception.ts';
+import { Vigil, type Subject } from './vigil.ts';
 import { parseWorkerFrame, type WorkerFrame } from './worker-frame.ts';
-import type { SessionFact, Zygote } from './zygote.ts';
+import type { Overstep, SessionFact, Zygote } from './zygote.ts';
 
 const OPEN_TIMEOUT_MS = 30_000;
 const PROMOTE_TIMEOUT_MS = 3000;
@@ -21,6 +22,7 @@ interface Twin {
 /** The host's hold on one enclosure: its channels, its worker and the twins behind it. */
 export class Link {
   readonly name: string;
+  readonly vigil: Vigil;
   options: LinkOptions;
   stdout!: OutputPipe;
   stderr!: OutputPipe;
@@ -28,7 +30,9 @@ export class Link {
   wasBornEmpty = false;
   /** Hears frames while a run is on; what comes at other times breaks the rules. */
   onFrame: ((frame: WorkerFrame) => void) | null = null;
-  onOverstepped: ((cause: string) => void) | null = null;
+  onOverstepped: ((cause: Overstep['cause']) => void) | null = null;
+  /** Hears of a limit that was passed while no run was on. */
+  onBackground: ((overstep: Overstep) => void) | null = null;
   /** Hears of the worker's end while a run is on. A race against `exited` would leave something behind in it each time. */
   onExit: ((exit: Exit) => void) | null = null;
   readonly #host: LinkHost;
@@ -57,6 +61,7 @@ export class Link {
     this.name = name;
     this.#host = host;
     this.options = options;
+    this.vigil = new Vigil(host.zygote, () => this.#whatToWatch());
     for (const promise of [this.#opened.promise, this.#ready.promise]) promise.catch(() => undefined); // `open` reports
   }
 
@@ -183,14 +188,6 @@ export class Link {
     await this.#sweep(this.#dormant());
   }
 
-  watch(cpuMs: number | null, diskBytes: number): void {
-    this.#host.zygote.tell({ op: 'watch', session: this.name, cpuMs, diskBytes, dormant: this.#dormant() });
-  }
-
-  unwatch(): void {
-    this.#host.zygote.tell({ op: 'unwatch', session: this.name });
-  }
-
   /** After the worker was lost: the twin of the state before its last run takes over. False when there is none. */
   async recover(): Promise<boolean> {
     await this.#drainControl(); // the news of the twin may still lie in the channel of the worker that made it
@@ -209,6 +206,7 @@ export class Link {
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.vigil.end();
     this.#host.zygote.tell({ op: 'close', session: this.name });
     if (this.#host.zygote.isAlive && !this.#isGone)
       await Promise.race([this.#gone.promise, sleep(OPEN_TIMEOUT_MS, undefined, { ref: false })]);
@@ -235,6 +233,7 @@ export class Link {
     this.stdout.remark(mark);
     this.stderr.remark(mark);
     this.#previous = this.#present = null;
+    this.#violation = null;
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
     const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
@@ -253,7 +252,6 @@ export class Link {
     if (answer === undefined) return null;
     this.#pid = answer.pid;
     this.#changes = Number.POSITIVE_INFINITY;
-    this.#violation = null;
     this.#hasExited = false;
     this.#exit = Promise.withResolvers<Exit>();
     await this.#outputThrough();
@@ -277,6 +275,10 @@ export class Link {
     return Promise.race([this.#host.zygote.ask(command), this.#gone.promise.then(() => 'the session is gone')]);
   }
 
+  #whatToWatch(): Subject {
+    return { session: this.name, worker: this.#pid, dormant: this.#dormant(), limits: this.options.limits };
+  }
+
   #dormant(): number[] {
     return [this.#present, this.#previous].flatMap((twin) => (twin === null ? [] : [twin.pid]));
   }
@@ -293,9 +295,11 @@ export class Link {
   }
 
   #hear(frame: WorkerFrame): void {
-    if (frame.type === 'twin' && this.#present === null)
+    if (this.#violation !== null) return; // its end is on the way, and its word counts no more
+    if (frame.type === 'twin' && this.#present === null) {
       this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
-    else if (frame.type === 'ready' && this.#pid === 0) {
+      this.vigil.renew();
+    } else if (frame.type === 'ready' && this.#pid === 0) {
       this.#pid = frame.pid;
       this.wasBornEmpty = frame.isEmpty;
       this.#ready.resolve();
@@ -337,12 +341,19 @@ export class Link {
         this.#end({ code: fact.code, signal: fact.signal, cause: fact.cause, isGone: false });
         break;
       case 'overstepped':
-        this.onOverstepped?.(fact.cause);
+        this.#onOverstep(fact);
         break;
       case 'gone':
         this.#fail(`its pid 1 ended (${fact.cause ?? 'killed'})`);
         this.#leave(fact.cause);
     }
+  }
+
+  /** What was seen between runs and heard during one is that run's business only if it goes on. */
+  #onOverstep(overstep: Overstep): void {
+    const { cause } = overstep;
+    if (this.onOverstepped === null) this.onBackground?.(overstep);
+    else if (!this.vigil.isResting || cause === 'memory' || cause === 'workspace') this.onOverstepped(cause);
   }
 
   #leave(cause: string | null): void {

@@ -1,16 +1,24 @@
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 
+/** A mark is the session's own bytes and then a number, which grows. */
+const MARK_BYTES = 16;
+const NUMBER_BYTES = 4;
+/** What is read of a program that prints where no run is on; then it has to wait. */
+const MAX_IDLE_BYTES = 64 << 10;
+
 /** stdout or stderr of a session. Output before a mark belongs to the run that the mark ends. */
 export class OutputPipe {
   readonly #socket: Socket;
   #sink: ((text: string) => void) | null = null;
   #decoder = new StringDecoder('utf8');
   #mark: Buffer | null = null;
+  #opening: Buffer | null = null;
   #held: Buffer = Buffer.alloc(0);
   #marked = Promise.withResolvers<void>();
   #runBytes = 0;
   #strayBytes = 0;
+  #idleBytes = 0;
   #hasEnded = false;
 
   constructor(socket: Socket) {
@@ -20,13 +28,21 @@ export class OutputPipe {
     socket.resume();
   }
 
-  /** From now on output goes to `sink`, until `mark` is seen. */
-  begin(mark: Buffer, sink: (text: string) => void): void {
+  /** Whether something was printed since the last run, and more of it may be under way. */
+  get isDirty(): boolean {
+    return this.#idleBytes > 0;
+  }
+
+  /** From now on output goes to `sink`, until `mark` is seen; what comes before `opening` is still of earlier runs. */
+  begin(mark: Buffer, opening: Buffer | null, sink: (text: string) => void): void {
     this.#mark = mark;
+    this.#opening = opening;
     this.#sink = sink;
     this.#runBytes = 0;
     this.#held = Buffer.alloc(0);
     this.#decoder = new StringDecoder('utf8');
+    if (this.#idleBytes > MAX_IDLE_BYTES) this.resume();
+    this.#idleBytes = 0;
     this.#await();
   }
 
@@ -34,6 +50,9 @@ export class OutputPipe {
   remark(mark: Buffer): void {
     this.#release();
     this.#mark = mark;
+    this.#opening = null;
+    if (this.#idleBytes > MAX_IDLE_BYTES) this.resume();
+    this.#idleBytes = 0;
     this.#await();
   }
 
@@ -48,7 +67,12 @@ export class OutputPipe {
     const rest = this.#decoder.end();
     if (rest !== '') this.#sink?.(rest);
     this.#sink = null;
-    this.#mark = null;
+    this.#mark = this.#opening = null;
+    return this.#runBytes;
+  }
+
+  /** What the run has printed so far. */
+  get runBytes(): number {
     return this.#runBytes;
   }
 
@@ -61,6 +85,7 @@ export class OutputPipe {
 
   /** Whether a slow consumer keeps output from being read, or has until just now. */
   get isHeldUp(): boolean {
+    if (this.#idleBytes > MAX_IDLE_BYTES) return false; // nobody wants it
     return this.#socket.isPaused() || this.#socket.readableLength > 0;
   }
 
@@ -83,27 +108,44 @@ export class OutputPipe {
 
   #onData(chunk: Buffer): void {
     if (this.#mark === null) {
-      this.#strayBytes += chunk.length;
+      this.#onIdleData(chunk);
       return;
     }
-    const data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const found = data.indexOf(this.#mark);
-    if (found >= 0) {
-      this.#held = Buffer.alloc(0);
-      this.#deliver(data.subarray(0, found));
-      this.#strayBytes += data.length - found - this.#mark.length;
-      this.#mark = null;
-      this.#marked.resolve();
-      return;
+    let data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held = Buffer.alloc(0);
+    const kin = this.#mark.subarray(0, MARK_BYTES - NUMBER_BYTES);
+    for (let found = data.indexOf(kin); found >= 0 && found + MARK_BYTES <= data.length; found = data.indexOf(kin)) {
+      const before = data.subarray(0, found);
+      const mark = data.subarray(found, found + MARK_BYTES);
+      data = data.subarray(found + MARK_BYTES);
+      if (this.#opening === null && mark.equals(this.#mark)) {
+        this.#complete(before, data);
+        return;
+      }
+      this.#strayBytes += before.length; // that of an earlier run, which this ends
+      if (this.#opening?.equals(mark)) this.#opening = null;
     }
-    const held = overlap(data, this.#mark);
+    const held = overlap(data, this.#mark, kin);
     this.#held = data.subarray(data.length - held);
     this.#deliver(data.subarray(0, data.length - held));
   }
 
+  #complete(last: Buffer, rest: Buffer): void {
+    this.#deliver(last);
+    this.#mark = null;
+    this.#onIdleData(rest);
+    this.#marked.resolve();
+  }
+
+  #onIdleData(bytes: Buffer): void {
+    this.#strayBytes += bytes.length;
+    this.#idleBytes += bytes.length;
+    if (this.#idleBytes > MAX_IDLE_BYTES) this.pause();
+  }
+
   #deliver(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    if (this.#sink === null) {
+    if (this.#sink === null || this.#opening !== null) {
       this.#strayBytes += bytes.length;
       return;
     }
@@ -125,9 +167,11 @@ export class OutputPipe {
   }
 }
 
-/** How many bytes at the end of `data` may be the beginning of `mark`. */
-function overlap(data: Buffer, mark: Buffer): number {
-  for (let length = Math.min(mark.length - 1, data.length); length > 0; length -= 1) {
+/** How many bytes at the end of `data` may be the beginning of a mark. */
+function overlap(data: Buffer, mark: Buffer, kin: Buffer): number {
+  const whole = data.indexOf(kin, Math.max(0, data.length - MARK_BYTES));
+  if (whole >= 0) return data.length - whole;
+  for (let length = Math.min(kin.length - 1, data.length); length > 0; length -= 1) {
     if (data.compare(mark, 0, length, data.length - length) === 0) return length;
   }
   return 0;

@@ -4,9 +4,11 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import { removeStale } from './clean-up.ts';
+import { removeAbandoned } from './clean-up.ts';
 
 const DIRECTORY_PREFIX = 'vivarium-';
+const DIRECTORY_NAMES = /^vivarium-\d+-[A-Za-z0-9]{6}$/;
+const SOCKET = 'engine.sock';
 const HELLO_MAX_BYTES = 512;
 const HELLO_TIMEOUT_MS = 10_000;
 
@@ -35,13 +37,12 @@ export class Reception implements AsyncDisposable {
   private constructor(directory: string, server: Server) {
     this.#directory = directory;
     this.#server = server;
-    this.socketPath = path.join(directory, 'engine.sock');
+    this.socketPath = path.join(directory, SOCKET);
     server.on('connection', (socket) => this.#greet(socket));
   }
 
   /** Listens in a directory that only this user can enter. The system's temporary one: socket paths must be short. */
   static async start(): Promise<Reception> {
-    await removeStale(tmpdir(), DIRECTORY_PREFIX);
     const directory = await mkdtemp(path.join(tmpdir(), `${DIRECTORY_PREFIX}${process.pid}-`));
     const reception = new Reception(directory, createServer({ pauseOnConnect: false }));
     await new Promise<void>((resolve, reject) => {
@@ -49,6 +50,11 @@ export class Reception implements AsyncDisposable {
       reception.#server.listen(reception.socketPath, resolve);
     });
     return reception;
+  }
+
+  /** Removes the sockets of engines that were killed. The directory is everybody's: nothing else in it is touched. */
+  static removeAbandoned(): Promise<void> {
+    return removeAbandoned({ directory: tmpdir(), names: DIRECTORY_NAMES, socket: SOCKET, isOwn: false });
   }
 
   /** A one-time token for a worker to come, and its channels once all three have arrived with it. */

@@ -13,13 +13,15 @@ import type { DoneFrame, ResultFrame, WorkerFrame } from './worker-frame.ts';
 const WATCH_AFTER_MS = 50;
 const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
+/** More than the sockets hold: what comes after it was printed after the run's end. */
+const MAX_LATE_BYTES = 4 << 20;
 /** Far above what a worker of ours sends; who passes them forges frames. */
 const MAX_RESULTS = 10_000;
 const MAX_RESULT_BYTES = 32 << 20;
 const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
 
 /** Why a run was stopped from outside. */
-type StopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace';
+type StopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace' | 'busy';
 
 /** What is known of a run when it has ended. */
 export interface RunFacts {
@@ -31,8 +33,8 @@ export interface RunFacts {
   readonly unprotected: string | null;
   /** False when the code only looked at things. */
   readonly mayHaveWritten: boolean;
-  /** JSON text of the variable that was asked for. */
-  readonly value: string | null;
+  /** The variable that was asked for, if there is one. */
+  readonly value: DoneFrame['value'];
   readonly dataframes: readonly DataFrameSummary[];
   readonly saved: DoneFrame['saved'];
   readonly durationMs: number;
@@ -50,10 +52,12 @@ export class Run {
   readonly #startedAt = performance.now();
   #stopCause: StopCause | null = null;
   #stopping: Promise<unknown> = Promise.resolve();
+  #isKilled = false;
   #isWatched = false;
   #results = 0;
   #resultBytes = 0;
   #isEnding = false;
+  #hasTouched = true;
 
   constructor(link: Link, request: RunRequest & { readonly filename: string }) {
     this.#link = link;
@@ -87,14 +91,17 @@ export class Run {
     this.#queue.hurry();
     if (this.#stopCause !== null || this.#isEnding) return;
     this.#stopCause = cause;
-    this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#link.endWorker() : this.#interrupt();
+    this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#kill() : this.#interrupt();
   }
 
   async #conduct(): Promise<RunFacts> {
+    const { stdout, stderr } = this.#link;
+    const opening = stdout.isDirty || stderr.isDirty ? this.#link.nextMark() : null;
     const mark = this.#link.nextMark();
-    this.#begin(mark);
+    this.#begin(mark, opening);
     const { id, code, echo, filename, resultVariable = null, svg = false } = this.#request;
-    this.#link.send({ type: 'run', id, code, echo, filename, resultVariable, svg, mark: mark.toString('hex') });
+    const marks = { opening: opening?.toString('hex') ?? null, mark: mark.toString('hex') };
+    this.#link.send({ type: 'run', id, code, echo, filename, resultVariable, svg, ...marks });
     try {
       const ending = await this.#ending.promise;
       this.#isEnding = true;
@@ -111,20 +118,21 @@ export class Run {
     }
   }
 
-  #begin(mark: Buffer): void {
-    const { limits } = this.#link.options;
+  #begin(mark: Buffer, opening: Buffer | null): void {
     this.#link.onFrame = (frame) => this.#onFrame(frame);
-    this.#link.onOverstepped = (cause) => this.stop(cause as StopCause);
+    this.#link.onOverstepped = (cause) => this.stop(cause);
     this.#link.onExit = (exit) => this.#ending.resolve(exit);
     if (!this.#link.isAlive) this.#ending.resolve(this.#link.exited);
     for (const stream of ['stdout', 'stderr'] as const) {
-      this.#link[stream].begin(mark, (text) => this.#queue.push({ type: 'output', stream, text }, text.length));
+      this.#link[stream].begin(mark, opening, (text) =>
+        this.#queue.push({ type: 'output', stream, text }, text.length),
+      );
     }
     this.#timers.push(
       setTimeout(() => this.#isEnding || this.stop('wall'), this.#request.timeoutMs),
       setTimeout(() => {
         this.#isWatched = true;
-        this.#link.watch(limits.cpuMs, (limits.workspaceMb + limits.rollbackMb) * 2 ** 20);
+        this.#link.vigil.watchRun();
       }, WATCH_AFTER_MS),
     );
     this.#request.signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -133,7 +141,8 @@ export class Run {
 
   #end(): void {
     for (const timer of this.#timers) clearTimeout(timer);
-    if (this.#isWatched) this.#link.unwatch();
+    if (this.#isWatched) this.#link.vigil.endRun();
+    this.#link.vigil.rest(this.#hasTouched);
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
     this.#link.onFrame = null;
     this.#link.onOverstepped = null;
@@ -147,6 +156,7 @@ export class Run {
       this.#addResult(frame);
     } else if (frame.type === 'done' && frame.id === this.#request.id && !this.#isEnding) {
       this.#isEnding = true;
+      this.#hasTouched = frame.touched;
       this.#ending.resolve(frame);
     } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
   }
@@ -169,13 +179,19 @@ export class Run {
     const problem = await this.#link.interrupt();
     const ending = this.#ending.promise.then(() => true);
     const heeded = problem === null && (await Promise.race([ending, sleep(this.#link.options.limits.graceMs, false)]));
-    if (!heeded) await this.#link.endWorker();
+    if (!heeded) await this.#kill();
+  }
+
+  async #kill(): Promise<void> {
+    this.#isKilled = true;
+    await this.#link.endWorker();
   }
 
   /** The worker has reported; output that was still under way then is complete once both marks came through. */
   async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
     await this.#outputThrough(done.marked);
     await this.#stopping; // a late interrupt must not hit the run after this one
+    if (this.#isKilled) await Promise.race([this.#link.exited, sleep(MARK_TIMEOUT_MS)]); // it spoke with its last breath
     if (!this.#link.isAlive && !this.#link.isGuarded) {
       if (done.changed) this.#link.discardState();
       return this.#afterLoss(await this.#link.exited);
@@ -198,13 +214,16 @@ export class Run {
     };
   }
 
-  /** Waits for output that is under way; a slow consumer is waited for, unless the run was stopped. */
+  /** Waits for output that is under way; a slow consumer is waited for, unless the run was stopped. Whoever prints on is not. */
   async #outputThrough(isMarked: boolean): Promise<void> {
     const pipes = [this.#link.stdout, this.#link.stderr];
+    const most = Math.max(...pipes.map((pipe) => pipe.runBytes)) + MAX_LATE_BYTES;
+    const isFlooded = (): boolean => pipes.some((pipe) => pipe.runBytes > most);
     if (isMarked) {
       const marks = Promise.all(pipes.map((pipe) => pipe.complete)).then(() => true);
-      while (!(await Promise.race([marks, sleep(MARK_TIMEOUT_MS, false, { ref: false })])) && this.#queue.isFull);
-    } else while (pipes.some((pipe) => pipe.isHeldUp)) await sleep(HELD_UP_MS);
+      while (!(await Promise.race([marks, sleep(MARK_TIMEOUT_MS, false, { ref: false })])))
+        if (!this.#queue.isFull || isFlooded()) return;
+    } else while (pipes.some((pipe) => pipe.isHeldUp) && !isFlooded()) await sleep(HELD_UP_MS);
   }
 
   #outcomeOf(done: DoneFrame): Outcome {
@@ -220,6 +239,7 @@ export class Run {
       case 'wall':
         return { status: 'timed-out', limit: 'wall', limitMs: this.#request.timeoutMs };
       case 'cpu':
+      case 'busy':
         return { status: 'timed-out', limit: 'cpu', limitMs: limits.cpuMs ?? 0 };
       case 'cancelled':
         return { status: 'cancelled' };

@@ -1,13 +1,14 @@
+import type { Limits } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Event, Summary } from '../../execution/event.ts';
-import type { Json, Variable } from '../../execution/execution.ts';
+import type { Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
-import { parseJson } from '../hostile-json.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
 import type { WorkerFrame } from './worker-frame.ts';
+import type { Overstep } from './zygote.ts';
 
 const INSPECT_ATTEMPTS = 3;
 
@@ -24,7 +25,7 @@ const MAX_BREAKDOWNS = 2;
 
 /** Something that happened to the state and has not been told yet. */
 interface Notice {
-  readonly status: 'restored' | 'lost';
+  readonly status: 'preserved' | 'restored' | 'lost';
   readonly reason: string;
 }
 
@@ -46,6 +47,8 @@ export class LocalSession implements HostSession {
   #isFresh = false;
   /** How often in a row the worker's own machinery has failed: a state that breaks it is not worth restoring. */
   #breakdowns = 0;
+  /** Why we ended the worker between runs. */
+  #verdict: string | null = null;
 
   constructor(id: string, host: SessionHost, link: Link, environment: Readonly<Record<string, string>>) {
     this.id = id;
@@ -193,6 +196,7 @@ export class LocalSession implements HostSession {
     } finally {
       clearTimeout(timer);
       link.onFrame = null;
+      link.vigil.rest(false);
     }
   }
 
@@ -227,16 +231,35 @@ export class LocalSession implements HostSession {
 
   /** Watches for a worker that is lost while nothing runs; a loss during a run is the run's own business. */
   #guard(link: Link): void {
+    link.onBackground = (overstep): void => {
+      this.#recovering = this.#recovering.then(() => this.#endBackground(link, overstep));
+    };
     void link.exited.then((exit) => {
       if (this.#run !== null || this.#closing !== null || link.isClosing) return;
       this.#recovering = this.#recovering.then(() => this.#recoverIdle(link, exit));
     });
   }
 
+  /** Something of the session has passed a limit while no run was on. First goes what runs have left behind, then the worker. */
+  async #endBackground(link: Link, { cause, leftovers }: Overstep): Promise<void> {
+    if (this.#run !== null || this.#closing !== null || !link.isAlive || link.isClosing) return;
+    const what = describeOverstep(cause, link.options.limits);
+    if (leftovers > 0 && cause !== 'busy') {
+      await link.endLeftovers();
+      this.#notice ??= { status: 'preserved', reason: `between runs, what was left running was ended: it ${what}` };
+    } else {
+      this.#verdict = `the program went on after its run and was ended: it ${what}`;
+      await link.endWorker();
+    }
+    link.vigil.rest(true);
+  }
+
   async #recoverIdle(link: Link, exit: Exit): Promise<void> {
     if (link.isAlive || link.isClosing || this.#closing !== null) return;
     const outcome = crashedBy(exit);
-    const reason = `between runs, ${outcome.status === 'crashed' ? outcome.reason : outcome.status}`;
+    const how = this.#verdict ?? (outcome.status === 'crashed' ? outcome.reason : outcome.status);
+    this.#verdict = null;
+    const reason = `between runs, ${how}`;
     this.#generation += 1;
     if (exit.code === EXIT_BROKEN) this.#breakdowns += 1;
     if (!exit.isGone && this.#breakdowns < MAX_BREAKDOWNS && (await link.recover())) {
@@ -285,10 +308,10 @@ export class LocalSession implements HostSession {
       sessionId: this.id,
       outcome: facts.outcome,
       ...(facts.error !== null && { error: facts.error }),
-      ...(facts.value !== null && { value: parseJson(Buffer.from(facts.value)) as Json }),
+      ...(facts.value !== null && { value: facts.value.json }),
       dataframes: facts.dataframes,
       state: {
-        status: notice?.status ?? facts.status,
+        status: notice === null || notice.status === 'preserved' ? facts.status : notice.status,
         generation: this.#generation,
         variables: facts.variables,
         ...(facts.unprotected !== null && { unprotected: facts.unprotected }),
@@ -301,6 +324,19 @@ export class LocalSession implements HostSession {
       mayHaveWritten: facts.mayHaveWritten,
       savedFigures: facts.saved,
     };
+  }
+}
+
+function describeOverstep(cause: Overstep['cause'], { memoryMb, workspaceMb, cpuMs, timeoutMs }: Limits): string {
+  switch (cause) {
+    case 'memory':
+      return `used more than the ${memoryMb} MB of the session`;
+    case 'workspace':
+      return `wrote more than the ${workspaceMb} MB that the workspace may hold`;
+    case 'cpu':
+      return `used more than ${cpuMs} ms of processor time`;
+    case 'busy':
+      return `used more than ${timeoutMs} ms of processor time after it had said that it was done`;
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ProtocolViolation } from '../hostile-json.ts';
+import type { Json } from '../../execution/execution.ts';
+import { parseJson, ProtocolViolation } from '../hostile-json.ts';
 import { DataFrameSummaries, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
 import type { Frame } from './frames.ts';
 
@@ -29,7 +30,11 @@ const WorkerFrame = z.discriminatedUnion('type', [
     error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
     memory: z.boolean(),
     changed: z.boolean(),
-    value: z.string().nullable(),
+    /** JSON text of the variable that was asked for; parsed here, so that what is none counts as a breach. */
+    value: z
+      .string()
+      .transform((text) => ({ json: parseJson(Buffer.from(text)) as Json }))
+      .nullable(),
     dataframes: DataFrameSummaries,
     saved: SavedFigures,
     marked: z.boolean(),

@@ -38,13 +38,19 @@ const ZygoteEvent = z.discriminatedUnion('event', [
     problem: z.string().nullable(),
   }),
   z.object({ event: z.literal('gone'), session: z.string(), cause: z.string().nullable() }),
-  z.object({ event: z.literal('overstepped'), session: z.string(), cause: z.string() }),
+  z.object({
+    event: z.literal('overstepped'),
+    session: z.string(),
+    cause: z.enum(['memory', 'cpu', 'workspace', 'busy']),
+    leftovers: z.int().nonnegative(),
+  }),
   z.object({ event: z.literal('answer'), request: z.int(), problem: z.string().nullable() }),
 ]);
 type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 
 /** A fact about one session, decided outside of it. */
 export type SessionFact = Extract<ZygoteEvent, { session: string }>;
+export type Overstep = Extract<ZygoteEvent, { event: 'overstepped' }>;
 
 export interface ZygoteConfig {
   readonly level: string;
@@ -61,7 +67,7 @@ export interface ZygoteConfig {
 
 /** A command that has no answer of its own: facts follow. */
 interface ZygoteCommand {
-  readonly op: 'open' | 'close' | 'watch' | 'unwatch';
+  readonly op: 'open' | 'close' | 'watch' | 'unwatch' | 'rest';
   readonly session: string;
   readonly [field: string]: unknown;
 }

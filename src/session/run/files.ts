@@ -17,10 +17,20 @@ import type { Settings } from '../options.ts';
 const MAX_KEPT_FILES = 100;
 /** Where a session with a root of its own finds its files. */
 const WORKSPACE = '/workspace';
+const MEBIBYTE = 2 ** 20;
+/** How far above its limit a workspace may be for code to run in it; most limits are overstepped by less before anybody sees it. */
+const LEAST_OVERDRAFT = 256 * MEBIBYTE;
 
 /** Aborting stops what is going on, not just the wait for it. */
 export interface Cancellable {
   readonly signal?: AbortSignal;
+}
+
+/** A workspace above its limit. */
+export interface Excess {
+  /** Whether the last run made it larger. */
+  readonly hasGrown: boolean;
+  readonly reason: string;
 }
 
 /** The files of a session: what its runs write, and what its owner puts there. */
@@ -33,6 +43,7 @@ export class SessionFiles {
   #before: Inventory | null = null;
   /** What its owner has put there while the inventory that is being taken may have missed it. */
   #placedMeanwhile: FoundFile[] | null = null;
+  #excess: Excess | null = null;
 
   constructor(inner: EngineSession, store: ArtifactStore, { limits }: Settings, isForOneRun = false) {
     this.isForOneRun = isForOneRun;
@@ -109,13 +120,26 @@ export class SessionFiles {
   /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */
   async beginRun(): Promise<void> {
     this.#before ??= await this.#takeInventory();
+    if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // somebody may have removed files
+    if (!this.#isOverdrawn()) return;
+    throw new VivariumError(
+      'FILE_TOO_LARGE',
+      `No code runs while ${this.#describeSize()}. Remove files of the session from outside (\`files.remove\`), or close it.`,
+    );
+  }
+
+  /** What the last run that may have written left above the limit. */
+  get excess(): Excess | null {
+    return this.#excess;
   }
 
   /** What was written since, with a copy of each file kept. */
   async *produced(executionId: string): AsyncGenerator<ProducedFile, void, undefined> {
     const after = await this.#takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
+    const hasGrown = sizeOf(after) > sizeOf(this.#before);
     this.#before = after;
+    this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
     if (changes.length === 0) return;
     const { file, workspace } = this.#maxBytes;
     const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
@@ -156,13 +180,23 @@ export class SessionFiles {
     }
   }
 
+  #isOverdrawn(): boolean {
+    const { workspace } = this.#maxBytes;
+    return sizeOf(this.#before) > workspace + Math.max(workspace, LEAST_OVERDRAFT);
+  }
+
+  #describeSize(): string {
+    const [size, limit] = [sizeOf(this.#before), this.#maxBytes.workspace].map((bytes) => Math.ceil(bytes / MEBIBYTE));
+    return `the workspace holds ${size} MB, which is more than the ${limit} MB that it may hold`;
+  }
+
   get #place(): Place {
     return placeOf(this.#inner.workspace, this.#maxBytes.file);
   }
 }
 
-function sizeOf({ files }: Inventory): number {
-  let bytes = 0;
-  for (const { sizeBytes } of files.values()) bytes += sizeBytes;
-  return bytes;
+/** On disk; of files elsewhere nobody knows more than their lengths. */
+function sizeOf(inventory: Inventory | null): number {
+  if (inventory === null) return 0;
+  return inventory.allocatedBytes ?? inventory.files.values().reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
 }

@@ -70,9 +70,14 @@ export class RunProducts implements AsyncDisposable {
     this.#spills = await this.#outputs?.keep(spills, ids);
   }
 
-  /** What is known of it only after `collect`. */
-  toSummary(): Pick<Summary, 'spills'> {
-    return this.#spills === undefined ? {} : { spills: this.#spills };
+  /** What is known of it only after `collect`: a run that filled the workspace has failed, even if it ended well. */
+  complete(summary: Summary): Summary {
+    const told = this.#spills === undefined ? summary : { ...summary, spills: this.#spills };
+    const { excess } = this.#parts.files;
+    if (excess === null || !summary.mayHaveWritten) return told;
+    const hasEnded = summary.outcome.status === 'succeeded' || summary.outcome.status === 'raised';
+    if (!excess.hasGrown || !hasEnded) return { ...told, state: { reason: excess.reason, ...summary.state } };
+    return { ...told, outcome: { status: 'crashed', signal: null, exitCode: null, reason: excess.reason } };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

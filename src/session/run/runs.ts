@@ -113,7 +113,7 @@ export class Runs {
           transcript.add(event);
           yield event;
         }
-        summary = { ...summary, ...products.toSummary() };
+        summary = products.complete(summary);
       }
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);

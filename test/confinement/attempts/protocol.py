@@ -13,6 +13,24 @@ def forge_done():
     print("still here")
 
 
+@attempt(judge="told")
+def forge_done_and_fill_the_disk():
+    """Report the end of this run, and write on where nobody seems to look."""
+    _send(_done(HOST["runId"]))
+    for number in range(100_000):
+        with open(f"filling-{number}", "wb") as file:
+            file.write(bytes(MIB))
+        time.sleep(0.02)
+
+
+@attempt(judge="told")
+def forge_done_and_compute():
+    """Report the end of this run, and use the processor without end."""
+    _send(_done(HOST["runId"]))
+    while True:
+        pass
+
+
 @attempt(judge="survival")
 def forge_done_of_next_run():
     """Report the end of the next run before it begins."""
@@ -31,26 +49,26 @@ def forge_done_from_leftover():
 @attempt(judge="survival")
 def forge_ready():
     """Say that another process is the worker."""
-    _send({"type": "ready", "pid": 2})
+    _send(_ready())
 
 
 @attempt(judge="survival")
 def forge_resumed():
     """Say that a twin has taken over."""
-    _send({"type": "resumed", "pid": 2, "files": "restored"})
+    _send(_resumed())
 
 
 @attempt(judge="survival")
 def forge_twin():
     """Say that pid 1 is a twin of ours, and that we are."""
-    for pid in (1, os.getpid()):
-        _send({"type": "twin", "pid": pid, "token": "00" * 16})
+    for pid in (os.getpid(), 1):
+        _send(_twin(pid))
 
 
 @attempt(judge="unprotected", hurried=True)
 def evade_timeout_as_twin():
     """Say that we are our own twin, which nothing ends, and then run for ever."""
-    _send({"type": "twin", "pid": os.getpid(), "token": "00" * 16})
+    _send(_twin(os.getpid()))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         time.sleep(0.01)
@@ -64,7 +82,7 @@ def wake_wrong_twin():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         time.sleep(5)
         os._exit(0)
-    _send({"type": "twin", "pid": pid, "token": "00" * 16})
+    _send(_twin(pid))
     time.sleep(0.05)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -97,28 +115,30 @@ def forge_garbage():
 def forge_wrong_values():
     """Send frames of the right shape with the wrong values."""
     wrong = _done(HOST["runId"])
-    _send_text(json.dumps({**wrong, "memory": float("nan")}).encode())
     _send_text(json.dumps({**wrong, "variables": {"added": ["x"] * 100_000, "changed": [], "removed": []}}).encode())
+    _send_text(json.dumps({**wrong, "memory": float("nan")}).encode())
 
 
 @attempt(judge="prototype")
 def forge_prototype():
     """Send a result whose keys are those of JavaScript's own objects."""
-    data = '{"__proto__":"polluted","constructor":"polluted","toString":"polluted","text/plain":"x"}'
-    _send_text(f'{{"type":"result","id":"{HOST["runId"]}","data":{data}}}'.encode())
+    names = ("__proto__", "constructor", "toString", "text/plain")
+    _send(_result(HOST["runId"], dict.fromkeys(names, "polluted")))
+    _send(_done(HOST["runId"], value=json.dumps({"__proto__": {"polluted": True}, "constructor": 1})))
+    time.sleep(0.05)
 
 
 @attempt(judge="memory")
 def flood_frames():
     """Send results without end, each as large as a frame may be."""
     for _ in range(160):
-        _send({"type": "result", "id": HOST["runId"], "data": {"text/plain": "x" * (4 * MIB)}})
+        _send(_result(HOST["runId"], {"text/plain": "x" * (4 * MIB)}))
 
 
 @attempt(judge="memory")
 def flood_small_frames():
     """Send very many small results."""
-    frame = _frame(json.dumps({"type": "result", "id": HOST["runId"], "data": {"text/plain": ""}}).encode())
+    frame = _frame(json.dumps(_result(HOST["runId"], {"text/plain": ""})).encode())
     for _ in range(100):
         _write(frame * 1000)
 
@@ -194,7 +214,7 @@ def exit_as_if_well():
     os._exit(0)
 
 
-@attempt(judge="crash")
+@attempt(judge="told")
 def report_and_die():
     """Report the end of this run ourselves and die at once."""
     _send(_done(HOST["runId"]))
@@ -216,9 +236,34 @@ def _control():
     return next(fd for fd in _sockets() if fd > 2)
 
 
-def _done(run):
+def well_formed():
+    """One of each frame as attempts forge them: what the host refuses by its shape alone would prove nothing."""
+    return [_done("run"), _done("run", value="[1]"), _result("run", {"text/plain": "x"}), _ready(), _resumed(), _twin(7)]
+
+
+def _done(run, value=None):
     names = {"added": ["forged"], "changed": [], "removed": []}
-    return {"type": "done", "id": run, "error": None, "memory": False, "changed": False, "unprotected": None, "variables": names}
+    return {
+        **{"type": "done", "id": run, "error": None, "memory": False, "changed": False, "touched": False, "marked": False},
+        **{"unprotected": None, "variables": names, "value": value, "dataframes": [], "saved": []},
+    }
+
+
+def _result(run, data):
+    frame = {"type": "result", "id": run, "kind": "display", "data": data, "binary": []}
+    return {**frame, "chart": None, "title": None, "picture": None}
+
+
+def _ready():
+    return {"type": "ready", "pid": 2, "isEmpty": True}
+
+
+def _resumed():
+    return {"type": "resumed", "pid": 2, "files": "restored"}
+
+
+def _twin(pid):
+    return {"type": "twin", "pid": pid, "token": "00" * 16}
 
 
 def _send(header):

@@ -105,10 +105,9 @@ test('open files, the working directory and modules survive a restore', async ()
 
 test('live threads keep a twin from being made: that is said, and a crash then starts afresh', async () => {
   await using subject = await laboratory.open();
-  await subject.run(
+  const warned = await subject.run(
     'import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); x = 41',
   );
-  const warned = await subject.run('y = 1');
   expect(warned.state.unprotected).toMatch(/1 live thread/);
   const lost = await subject.run('import os; os._exit(0)');
   expect(lost).toMatchObject({ outcome: { status: 'crashed', exitCode: 0 }, state: { status: 'lost', generation: 2 } });
@@ -122,8 +121,7 @@ test('live threads keep a twin from being made: that is said, and a crash then s
 
 test('more than half of the memory in use keeps a twin from being made, until it is free again', async () => {
   await using subject = await laboratory.open();
-  await subject.run('held = bytearray(b"x") * (150 << 20)');
-  const warned = await subject.run('x = 1');
+  const warned = await subject.run('held = bytearray(b"x") * (150 << 20)');
   expect(warned.state.unprotected).toMatch(/^1\d\d MB in use, more than half of the 256 MB limit$/);
   await subject.run('del held');
   expect((await subject.run('x = 2')).state).not.toHaveProperty('unprotected');
