@@ -8,6 +8,7 @@ import sys
 import threading
 
 from cell.files import Manifest, Snapshots
+from cell.values import attempt
 from join import Admission, Birthplace
 
 ROLLBACK_FILES = 2000
@@ -101,9 +102,9 @@ class Twins:
         return "restored"
 
     def _obstacle(self) -> str | None:
-        threads = _thread_count()
-        if threads > 1:
-            return f"{threads - 1} live threads besides the main one: a copy would not have them"
+        threads = _thread_count() - 1
+        if threads > _arrow_threads():
+            return f"{threads} live threads besides the main one: a copy would not have them"
         used = _anonymous_bytes() - self._base
         if used > self._limit // 2:
             return f"{used >> 20} MB in use, more than half of the {self._limit >> 20} MB limit"
@@ -147,6 +148,16 @@ def _thread_count() -> int:
         return os.stat("/proc/self/task").st_nlink - 2  # listing them takes ten times as long
     except OSError:  # an enclosure without /proc: threads of C code stay unseen
         return threading.active_count()
+
+
+def _arrow_threads() -> int:
+    """How many threads may be those of Arrow's pools, which a copy makes anew when it needs them; they cannot be told apart by more."""
+    arrow = sys.modules.get("pyarrow.lib")
+    if arrow is None or len(sys._current_frames()) > 1:  # Python knows of others
+        return 0
+    found = [0]
+    attempt(lambda: found.append(int(arrow.cpu_count()) + int(arrow.io_thread_count())))
+    return found[-1]
 
 
 def _anonymous_bytes() -> int:

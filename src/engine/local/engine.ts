@@ -13,6 +13,7 @@ import { Link } from './link.ts';
 import { Pool } from './pool.ts';
 import { Reception } from './reception.ts';
 import { LocalSession, type SessionHost } from './session.ts';
+import { writerOf } from './writer.ts';
 import { spawnZygote, type ZygoteProcess } from './zygote-process.ts';
 import { Zygote, type Ready } from './zygote.ts';
 
@@ -85,9 +86,7 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     this.#owned = owned;
     this.#headStart = options.headStart;
     this.#cleaning = cleanUpAfterOthers(premises.sessionsRoot);
-    const { limits, poolSize } = options.config;
-    const usual: LinkOptions = { limits, mounts: [], network: false, readOnly: false, twins: true };
-    this.#pool = new Pool(poolSize, usual, (link) => this.openLink(link));
+    this.#pool = new Pool(options.config.poolSize, (link) => this.openLink(link));
   }
 
   get isolation(): Isolation {
@@ -99,18 +98,24 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
   async warmUp(signal?: AbortSignal): Promise<void> {
     const { ready } = await this.#warmTemplate(signal);
     this.#isolation = describeIsolation(ready);
-    this.#pool.fill();
+    const { limits, mounts, network } = this.#options.config;
+    this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
   }
 
   async open(options: OpenOptions): Promise<HostSession> {
     const { limits, mounts, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
     if (this.isolation.level !== 'namespaces') assertInPlace(mounts);
-    const wanted: LinkOptions = { limits, mounts, network, readOnly, twins };
+    const wanted = await this.#asUser({ limits, mounts, network, readOnly, twins });
     const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
     const session = new LocalSession(options.id, this, link, environment);
     this.#sessions.add(session);
     return session;
+  }
+
+  async #asUser(options: LinkOptions): Promise<LinkOptions> {
+    const uid = await writerOf(options.mounts, this.isolation);
+    return uid === null ? options : { ...options, uid };
   }
 
   async openLink(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
@@ -193,7 +198,8 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     this.#groupDirectories = template.ready.groupDirectories;
     const cleaned = template.zygote.exited.then(async () => {
       this.#template = null;
-      this.#pool.fill();
+      const { limits, mounts, network } = this.#options.config;
+      this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
       await removeGroups(this.#groupDirectories, `${name}-`);
     });
     this.#cleaning = Promise.all([this.#cleaning, cleaned, this.#removeStaleGroups()]);

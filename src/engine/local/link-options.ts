@@ -9,6 +9,8 @@ export interface LinkOptions {
   readonly network: boolean;
   readonly readOnly: boolean;
   readonly twins: boolean;
+  /** The user that its processes are, where sessions have users of their own; without it a new one. */
+  readonly uid?: number;
   /** The place of an earlier link, whose files are to be found again. */
   readonly place?: Place;
 }
@@ -35,10 +37,10 @@ export interface LinkHost {
 }
 
 /** How the zygote is asked for it. */
-export function openCommand({ limits, mounts, network, readOnly, twins, place }: LinkOptions): object {
+export function openCommand({ limits, mounts, network, readOnly, twins, uid, place }: LinkOptions): object {
   return {
     workspace: place?.workspace ?? null,
-    uid: place?.uid ?? null,
+    uid: place?.uid ?? uid ?? null,
     mounts,
     network,
     readOnly,

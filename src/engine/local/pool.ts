@@ -9,22 +9,27 @@ const REFILL_DELAY_MS = 30;
 /** Workers that wait, confined and idle, each with its own empty workspace. Opening a session is claiming one. */
 export class Pool {
   readonly #size: number;
-  readonly #options: LinkOptions;
   readonly #open: (options: LinkOptions) => Promise<Link>;
   readonly #ready: Link[] = [];
+  /** What most sessions ask for; unknown until the engine has warmed up. */
+  #usual: LinkOptions | null = null;
   #opening = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(size: number, options: LinkOptions, open: (options: LinkOptions) => Promise<Link>) {
+  constructor(size: number, open: (options: LinkOptions) => Promise<Link>) {
     this.#size = size;
-    this.#options = options;
     this.#open = open;
+  }
+
+  start(usual: LinkOptions): void {
+    this.#usual = usual;
+    this.fill();
   }
 
   /** A ready worker, if one fits what is wanted. The pool refills in the background. */
   claim(wanted: LinkOptions): Link | null {
-    if (!isDeepStrictEqual(wallsOf(wanted), wallsOf(this.#options))) return null;
+    if (this.#usual === null || !isDeepStrictEqual(wallsOf(wanted), wallsOf(this.#usual))) return null;
     const link = this.#ready.shift() ?? null;
     if (link !== null) link.options = wanted; // the limits that the host keeps may differ
     this.#fillAfter(REFILL_DELAY_MS);
@@ -32,7 +37,11 @@ export class Pool {
   }
 
   fill(): void {
-    while (!this.#isClosed && this.#timer === null && this.#ready.length + this.#opening < this.#size) void this.#add();
+    const usual = this.#usual;
+    if (usual === null) return;
+    while (!this.#isClosed && this.#timer === null && this.#ready.length + this.#opening < this.#size) {
+      void this.#add(usual);
+    }
   }
 
   /** Opens no more; those that wait end with their zygote. */
@@ -41,10 +50,10 @@ export class Pool {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  async #add(): Promise<void> {
+  async #add(usual: LinkOptions): Promise<void> {
     this.#opening += 1;
     try {
-      const link = await this.#open(this.#options);
+      const link = await this.#open(usual);
       this.#ready.push(link);
       void link.exited.then(() => this.#discard(link));
     } catch {
@@ -74,7 +83,7 @@ export class Pool {
 }
 
 /** The part of the options that is built into a worker; the host keeps the other limits, and twins do no harm. */
-function wallsOf({ limits, mounts, network, readOnly }: LinkOptions): object {
+function wallsOf({ limits, mounts, network, readOnly, uid }: LinkOptions): object {
   const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
-  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, readOnly };
+  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, readOnly, uid };
 }

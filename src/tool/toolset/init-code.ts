@@ -32,7 +32,7 @@ export function enterDirectory({ path, isWritable }: Workdir): string {
   const enter = `${changeDirectory(path)}\n`;
   if (!isWritable) return enter;
   const refusal =
-    `Sessions may not write in the workdir ${path}: where Vivarium runs as root each has a user id of its own. ` +
-    'Make it writable for others (chmod o+rwx), run Vivarium as the user who owns it, or only read it (workdirWritable: false).';
+    `Sessions may not write in the workdir ${path}: where Vivarium runs as root they write as its owner, and never as root. ` +
+    'Give it to another user (chown), make it writable for others (chmod o+rwx), or only read it (workdirWritable: false).';
   return `${enter}if not __import__("os").access(".", 2): raise PermissionError(${JSON.stringify(refusal)})\n`;
 }

@@ -277,11 +277,3 @@ test('arguments that do not fit are told to the model, and a cancelled call is o
   const cancelled = await run?.call({ code: 'print(1)' }, { signal: AbortSignal.abort() });
   expect(cancelled).toMatchObject({ isError: true, text: '[cancelled]' });
 });
-
-test('X-21 a workdir is one place for all interpreters of a toolset', async () => {
-  const toolset = open({ workdir: await sharedDirectory() });
-  await toolset.run_python_code('open("note", "w").write("hello"); import os; os.chmod("note", 0o666)', {
-    context: { clientId: 'a' },
-  });
-  expect((await toolset.run_python_code('open("note").read()', { context: { clientId: 'b' } })).stdout).toBe('hello\n');
-});

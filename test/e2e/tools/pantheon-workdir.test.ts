@@ -1,0 +1,74 @@
+/** A workdir is one place for all interpreters of a toolset, whoever made a file there and whenever. */
+import { chmod, chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { PythonInterpreterToolSet } from '../../../src/tools.ts';
+
+let engine: Interpreter;
+beforeAll(async () => {
+  engine = await createInterpreter({ preload: [] });
+});
+afterAll(() => engine?.close());
+
+function open(workdir: string): PythonInterpreterToolSet {
+  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, workdir });
+  onTestFinished(() => toolset.close());
+  return toolset;
+}
+
+async function directory(mode: number): Promise<string> {
+  const made = await realpath(await mkdtemp(path.join(os.tmpdir(), 'toolset-')));
+  await chmod(made, mode);
+  onTestFinished(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+const as = (client_id: string) => ({ context: { client_id } });
+const append = (text: string) => `open("out.csv", "a").write(${JSON.stringify(text)}); open("out.csv").read()`;
+
+test('X-21 P-03 clients change what the others wrote, also when those are gone', async () => {
+  const workdir = await directory(0o777);
+  const toolset = open(workdir);
+  const { stdout } = await toolset.run_python_code(
+    'import os; os.mkdir("sub"); open("sub/a", "w").write("1")',
+    as('a'),
+  );
+  expect(stdout).toBe('1\n');
+  expect((await toolset.run_python_code(append('a'), as('a'))).stdout).toBe('1\na\n');
+  expect((await toolset.run_python_code(append('b'), as('b'))).stdout).toBe('1\nab\n');
+  expect((await toolset.run_python_code('open("sub/b", "w").write("2")', as('b'))).success).toBe(true);
+  for (const { id } of (await toolset.list_interpreters()).interpreters ?? []) await toolset.delete_interpreter(id);
+  expect((await toolset.run_python_code(append('a'), as('a'))).stdout).toBe('1\naba\n');
+  await toolset.close();
+  expect((await open(workdir).run_python_code(append('c'))).stdout).toBe('1\nabac\n');
+});
+
+test('P-50 a figure that was captured does not keep others from saving theirs', async () => {
+  const toolset = open(await directory(0o777));
+  const plot = 'plt.plot([1]); plt.show()';
+  expect((await toolset.run_python_code(plot, as('a'))).fig_storage_path).toBeDefined();
+  const save = 'plt.plot([1]); plt.savefig(GLOBAL_FIG_DIR + "/x.png")';
+  expect(await toolset.run_python_code(save, as('b'))).toMatchObject({ success: true, stderr: '' });
+});
+
+test.runIf(process.getuid?.() === 0)('P-03 in a workdir of a user, files are those of the user', async () => {
+  const workdir = await directory(0o755);
+  await writeFile(path.join(workdir, 'out.csv'), 'x');
+  await chown(workdir, 12_345, 12_345);
+  await chown(path.join(workdir, 'out.csv'), 12_345, 12_345);
+  expect((await open(workdir).run_python_code(append('y'))).stdout).toBe('1\nxy\n');
+  await open(workdir).run_python_code('open("new", "w").write("1")');
+  expect((await stat(path.join(workdir, 'new'))).uid).toBe(12_345);
+});
+
+test.runIf(process.getuid?.() === 0)('X-21 workdirs of root have a user each, and it is never root', async () => {
+  const owners = await Promise.all(
+    [await directory(0o777), await directory(0o777)].map(async (workdir) => {
+      await open(workdir).run_python_code('open("a", "w").write("1")');
+      return (await stat(path.join(workdir, 'a'))).uid;
+    }),
+  );
+  expect(new Set([...owners, 0]).size).toBe(3);
+});
