@@ -130,7 +130,7 @@ class Worker:
             del error
         self._armed = False
         done["variables"] = self._ledger.changes(self._runner.namespace)
-        if not self._has_touched and any(done["variables"].values()):
+        if not self._has_touched and not self._is_rehearsal and any(done["variables"].values()):
             self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
         self._collect(request, done)
         done["changed"] = self._twins.is_due

@@ -233,10 +233,10 @@ export class Link {
     this.stdout.remark(mark);
     this.stderr.remark(mark);
     this.#previous = this.#present = null;
-    this.#violation = null;
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
     const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
+    this.#violation = null;
     if ((await this.#ask({ op: 'wake', session: this.name, pid: twin.pid })) !== null) return null;
     this.#channels?.control.write(twin.token);
     const answer = await Promise.race([
