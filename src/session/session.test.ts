@@ -135,6 +135,28 @@ test('what waits for its turn to set variables can be given up, and sets nothing
   expect(names).not.toContain('context');
 });
 
+test('what waits for its turn to roll back, reset, inspect or export can be given up, and does nothing', async () => {
+  const session = await open();
+  await session.runCode('x = 1');
+  await session.runCode('x = 2');
+  const events = await occupy(session);
+  const reason = new Error('changed my mind');
+  const asked = [
+    (signal: AbortSignal) => session.rollback({ signal }),
+    (signal: AbortSignal) => session.reset({ signal }),
+    (signal: AbortSignal) => session.inspect({ signal }),
+    (signal: AbortSignal) => session.exportTable('x', { signal }),
+  ];
+  for (const ask of asked) {
+    const controller = new AbortController();
+    const waiting = ask(controller.signal);
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  }
+  await events.return();
+  expect((await session.runCode('x')).results[0]?.data['text/plain']).toBe('2');
+});
+
 test('moving and listing files can be given up', async () => {
   const session = await open();
   await session.files.upload('data', Buffer.alloc(4 << 20));

@@ -1,5 +1,5 @@
 import type { Artifact } from '../artifact/artifact.ts';
-import type { EngineSession, Rollback, TableFormat } from '../engine/engine.ts';
+import type { EngineSession, Rollback } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
 import type { Event } from '../execution/event.ts';
 import type { Execution, Json, Variable } from '../execution/execution.ts';
@@ -12,7 +12,7 @@ import { SessionFiles, type Cancellable } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
 import { Products } from './run/products.ts';
-import { Runs } from './run/runs.ts';
+import { Runs, type TableOptions } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
 
 /** What is known of a session without asking its interpreter. */
@@ -131,23 +131,23 @@ export class Session implements AsyncDisposable {
   }
 
   /** Undoes the last run that changed the state. */
-  rollback(): Promise<Rollback> {
-    return this.#runs.rollback();
+  rollback(options: Cancellable = {}): Promise<Rollback> {
+    return this.#runs.rollback(options);
   }
 
   /** A fresh interpreter on the same files. */
-  reset(): Promise<void> {
-    return this.#runs.reset();
+  reset(options: Cancellable = {}): Promise<void> {
+    return this.#runs.reset(options);
   }
 
   /** The variables, each with its type and a short description. */
-  inspect(): Promise<readonly Variable[]> {
-    return this.#runs.inspect();
+  inspect(options: Cancellable = {}): Promise<readonly Variable[]> {
+    return this.#runs.inspect(options);
   }
 
   /** All rows of a DataFrame as a file; `interpreter.artifacts.open(id)` gives its content. Changes nothing in the session. */
-  exportTable(name: string, options: { readonly format?: TableFormat } = {}): Promise<Artifact> {
-    return this.#runs.exportTable(name, options.format ?? 'csv');
+  exportTable(name: string, options: TableOptions = {}): Promise<Artifact> {
+    return this.#runs.exportTable(name, options);
   }
 
   /** Sets variables to JSON values, as a run of its own that can be rolled back. */

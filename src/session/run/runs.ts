@@ -7,11 +7,15 @@ import type { Execution, Variable } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { History, type Start } from '../../notebook/history.ts';
 import type { Ending } from '../endings.ts';
-import type { SessionFiles } from './files.ts';
+import type { Cancellable, SessionFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
 import type { Run, Settings } from '../options.ts';
 import type { Products } from './products.ts';
 import { Turns } from './turns.ts';
+
+export interface TableOptions extends Cancellable {
+  readonly format?: TableFormat;
+}
 
 export interface RunsParts {
   readonly inner: EngineSession;
@@ -134,8 +138,8 @@ export class Runs {
     if (this.isBusy) await this.#inner.interrupt();
   }
 
-  rollback(): Promise<Rollback> {
-    return this.#inTurn(async () => {
+  rollback(options: Cancellable = {}): Promise<Rollback> {
+    return this.#inTurn(options, async () => {
       const rollback = await this.#inner.rollback();
       this.#generation = rollback.generation;
       this.#history.undo();
@@ -143,8 +147,8 @@ export class Runs {
     });
   }
 
-  reset(): Promise<void> {
-    return this.#inTurn(async () => {
+  reset(options: Cancellable = {}): Promise<void> {
+    return this.#inTurn(options, async () => {
       await this.#inner.reset();
       this.#generation += 1;
       this.#history.restart('it was reset');
@@ -153,15 +157,15 @@ export class Runs {
     });
   }
 
-  inspect(): Promise<readonly Variable[]> {
-    return this.#inTurn(async () => {
+  inspect(options: Cancellable = {}): Promise<readonly Variable[]> {
+    return this.#inTurn(options, async () => {
       await this.#initialise();
       return this.#inner.inspect();
     });
   }
 
-  exportTable(name: string, format: TableFormat): Promise<Artifact> {
-    return this.#inTurn(async () => {
+  exportTable(name: string, { format = 'csv', ...options }: TableOptions = {}): Promise<Artifact> {
+    return this.#inTurn(options, async () => {
       await this.#initialise();
       return this.#files.takeOut(`${name}.${format}`, (path) => this.#inner.writeTable({ name, format, path }));
     });
@@ -173,7 +177,7 @@ export class Runs {
   }
 
   prepare(): Promise<void> {
-    return this.#inTurn(() => this.#initialise());
+    return this.#inTurn({}, () => this.#initialise());
   }
 
   /** Cancels what runs; what waits and what comes later gets this error. */
@@ -200,8 +204,9 @@ export class Runs {
     };
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    using _ = await this.#take();
+  /** Whoever waits for a turn may give it up; what was begun is finished. */
+  async #inTurn<T>(options: Cancellable, work: () => Promise<T>): Promise<T> {
+    using _ = await this.#take({ whenBusy: 'queue', ...options });
     try {
       return await work();
     } catch (error) {
@@ -209,7 +214,7 @@ export class Runs {
     }
   }
 
-  async #take(options: Pick<Run, 'whenBusy' | 'signal'> = { whenBusy: 'queue' }): Promise<Disposable> {
+  async #take(options: Pick<Run, 'whenBusy' | 'signal'>): Promise<Disposable> {
     const turn = await this.#turns.take(options);
     return {
       [Symbol.dispose]: () => {
