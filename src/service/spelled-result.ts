@@ -8,6 +8,7 @@ interface SnakeCase {
     readonly notebook_path: string;
     readonly notebook_link: string;
     readonly figure_paths: readonly string[];
+    readonly file_paths: readonly string[];
   };
   readonly generated_code: string;
   readonly generation_attempt: number;

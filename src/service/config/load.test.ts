@@ -55,6 +55,7 @@ test('O-22 to O-32: the documented configuration is read, every key of it (OB-01
     max_generation_retries: 3,
     max_execution_retries: 3,
     execution_timeout_seconds: 600,
+    max_results_mb: 64,
   });
   expect(configuration.framework.execution).toMatchObject({
     execution_method: 'container',
@@ -74,7 +75,12 @@ test('O-22 to O-32: the documented configuration is read, every key of it (OB-01
 test('O-22 to O-28, X-14: what is left out has the documented defaults, and runs in the sandbox of this machine', async () => {
   const { framework, execution_control, control_system, file_paths } = await load('approval: {}');
   expect(framework).toEqual({
-    python_executor: { max_generation_retries: 3, max_execution_retries: 3, execution_timeout_seconds: 600 },
+    python_executor: {
+      max_generation_retries: 3,
+      max_execution_retries: 3,
+      execution_timeout_seconds: 600,
+      max_results_mb: 64,
+    },
     execution: {
       execution_method: 'local',
       modes: {

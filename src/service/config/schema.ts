@@ -20,6 +20,12 @@ const PythonExecutor = z.strictObject({
   max_generation_retries: Retries.default(3).describe('Further attempts after code that analysis refuses'),
   max_execution_retries: Retries.default(3).describe('Further attempts after code that fails when it runs'),
   execution_timeout_seconds: z.number().positive().max(86_400).default(600).describe('Longest one execution may take'),
+  max_results_mb: z
+    .int()
+    .min(1)
+    .max(256)
+    .default(64)
+    .describe('Size of `results` as JSON; more of it is a failed attempt'),
 });
 
 const modeShape = {

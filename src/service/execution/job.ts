@@ -18,6 +18,8 @@ export interface Job {
   /** Names that `results` is to have. */
   readonly expected: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** Of `results` as JSON. */
+  readonly maxResultsBytes: number;
   /** Run behind walls to see what it does; nothing that it does gets out. */
   readonly isPreview: boolean;
   readonly signal?: AbortSignal | undefined;

@@ -6,6 +6,7 @@ import { readPython } from '../../engine/python-files.ts';
 import { WorkflowError } from '../failures.ts';
 import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
+import { NOTE_WORKSPACE, wholeResults } from './whole-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 const ATTEMPTS_VARIABLE = '_vivarium_attempts';
@@ -16,7 +17,7 @@ export interface SessionExecutorOptions {
   readonly open: () => Promise<Interpreter>;
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
   readonly memoryMb: number;
-  /** Whether the walls are ours: then a read-only run has a workspace that it cannot change. */
+  /** Whether the walls are ours. */
   readonly isWalled: boolean;
   /** Refuses writes in read-only runs with words that help; the walls refuse them anyhow. */
   readonly guard: (job: Job) => Promise<string>;
@@ -46,7 +47,10 @@ export class SessionExecutor implements CodeExecutor {
     for (const file of job.files) await session.files.upload(file.name, file.read());
     if (job.context !== null) await session.setContext(job.context);
     const transcript = await stream(session, job);
-    const execution = transcript.execution();
+    const ran = transcript.execution();
+    const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
+    const value = await wholeResults(session, interpreter.artifacts, ran.value, bounds);
+    const execution = value === undefined ? ran : { ...ran, value };
     const isOver = execution.outcome.status !== 'succeeded';
     return {
       execution,
@@ -67,6 +71,7 @@ export class SessionExecutor implements CodeExecutor {
     const isReadOnly = job.mode === 'read_only';
     return interpreter.createSession({
       initCode: [
+        NOTE_WORKSPACE,
         ...(isReadOnly ? [await this.#options.guard(job)] : []),
         ...(job.isPreview ? [await listener()] : []),
       ].join('\n'),
@@ -76,7 +81,6 @@ export class SessionExecutor implements CodeExecutor {
         writable: mount.writable && !isReadOnly && !job.isPreview,
       })),
       network: this.#options.isWalled && job.settings.network && !job.isPreview,
-      readOnly: isReadOnly && this.#options.isWalled,
       environment: job.settings.environment,
       echo: 'none',
     });

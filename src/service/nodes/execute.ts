@@ -76,11 +76,10 @@ async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ra
     await record.recordAttempt(attemptOf(state, 'execution_failed', { error: error.message, execution }), details);
     return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, execution, outputs });
   }
-  const { results, problems, notes } = validateResults(
-    execution.value,
-    request.expectedResults,
-    parseTypes(resultTypes),
-  );
+  const { results, problems, notes } = validateResults(execution.value, request.expectedResults, {
+    types: parseTypes(resultTypes),
+    maxMb: parts.configuration.framework.python_executor.max_results_mb,
+  });
   if (results === null || problems.length > 0) {
     const invalid = new ResultsInvalidError(problems.join(' '), { folderPath: folder });
     await record.recordAttempt(attemptOf(state, 'results_invalid', { error: invalid.message, execution }), details);

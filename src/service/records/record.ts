@@ -3,7 +3,9 @@ import type { TranscriptItem } from '../../execution/transcript.ts';
 import { readPython } from '../../engine/python-files.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
-import { saveFigures, type OpenArtifact, type SavedFigures } from './figures.ts';
+import { saveFigures, type SavedFigures } from './product/figures.ts';
+import type { OpenArtifact } from './product/kept.ts';
+import { saveFiles, type SavedFiles } from './product/files.ts';
 import type { RecordFolder } from './folder.ts';
 import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
 import { copyInputs, readInput, type InputFile } from './inputs.ts';
@@ -114,16 +116,16 @@ export class ExecutionRecord {
     return this.#parts.folder.read(previewName(attempt));
   }
 
-  /** Writes figures, results, metadata, the attempt's notebook and, last of all, the final notebook. */
+  /** Writes figures, files, results, metadata, the attempt's notebook and, last of all, the final notebook. */
   async recordSuccess(
     attempt: Attempt & { readonly execution: Execution },
     details: SuccessDetails,
   ): Promise<PythonExecutionSuccess> {
-    const { folder, openArtifact } = this.#parts;
+    const { folder } = this.#parts;
     const { execution } = attempt;
-    const figures = await saveFigures(folder, execution, openArtifact);
+    const { figures, files } = await this.#saveProducts(execution);
     await folder.writeJson(FILES.results, details.results);
-    await this.#writeMetadata(attempt, details, figures);
+    await this.#writeMetadata(attempt, details, { figures, files });
     await this.recordAttempt(attempt, details);
     const header = successHeader(attempt, this.#headerFacts(details));
     const parts = await this.#notebookParts(header, attempt, details);
@@ -142,16 +144,17 @@ export class ExecutionRecord {
       notebookPath,
       notebookLink: link,
       figurePaths: figures.paths,
+      filePaths: files.paths,
     };
   }
 
-  /** Writes figures, metadata and, last of all, the final notebook. Results of an earlier request in the folder go. */
+  /** Writes figures, files, metadata and, last of all, the final notebook. Results of an earlier request in the folder go. */
   async recordFailure(details: FailureDetails): Promise<NotebookAttempt> {
-    const { folder, openArtifact } = this.#parts;
+    const { folder } = this.#parts;
     const { attempt, failure } = details;
-    const figures = await saveFigures(folder, attempt?.execution, openArtifact);
+    const { figures, files } = await this.#saveProducts(attempt?.execution);
     folder.remove(FILES.results);
-    await this.#writeMetadata(attempt, details, figures);
+    await this.#writeMetadata(attempt, details, { figures, files });
     const number = attempt?.number ?? 0;
     const header = failureHeader(failure, number, this.#headerFacts(details));
     const parts = await this.#notebookParts(header, attempt, details);
@@ -165,6 +168,14 @@ export class ExecutionRecord {
     });
   }
 
+  async #saveProducts(execution: Execution | undefined): Promise<Products> {
+    const { folder, openArtifact } = this.#parts;
+    return {
+      figures: await saveFigures(folder, execution, openArtifact),
+      files: await saveFiles(folder, execution, openArtifact),
+    };
+  }
+
   /** The one that is there, whenever it was written, or a new one. */
   #attemptFile({ number, stage }: Attempt): string {
     const prefix = attemptPrefix(number, stage);
@@ -175,13 +186,13 @@ export class ExecutionRecord {
   async #writeMetadata(
     attempt: Attempt | undefined,
     details: AttemptDetails & { readonly failure?: FailureReport },
-    figures: SavedFigures,
+    products: Products,
   ): Promise<void> {
     const { executionMode, failure } = details;
     const execution = attempt?.execution;
     const startedAt = startOf(details, execution);
     const endedAt = new Date(startedAt.getTime() + (execution?.durationMs ?? 0));
-    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, figures };
+    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, ...products };
     await this.#parts.folder.writeJson(FILES.metadata, executionMetadata(facts));
   }
 
@@ -217,6 +228,11 @@ export class ExecutionRecord {
       createdAt: new Date().toISOString(),
     };
   }
+}
+
+interface Products {
+  readonly figures: SavedFigures;
+  readonly files: SavedFiles;
 }
 
 interface Written {

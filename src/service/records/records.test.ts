@@ -214,6 +214,9 @@ test('O-96 the metadata of a success and of a failure have all keys', async () =
     figures_saved: ['figures/figure_01.png'],
     figure_count: 1,
     figure_errors: [],
+    files_saved: [],
+    file_count: 0,
+    file_errors: [],
     execution_mode: 'read_only',
     infrastructure_error: false,
   });

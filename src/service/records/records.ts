@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { PythonExecutionRequest } from '../request.ts';
-import type { OpenArtifact } from './figures.ts';
+import type { OpenArtifact } from './product/kept.ts';
 import { RecordFolder } from './folder.ts';
 import { FILES } from './names.ts';
 import type { LinkTarget } from './notebook-link.ts';
