@@ -53,6 +53,7 @@ function state(more: { retries?: Retries; fields?: object } = {}): ServiceState 
     inputs: [],
     attemptsBefore: 0,
     caller: null,
+    concerns: [],
   } as const;
   const begun = beginning(request, facts);
   return { ...begun, attempt: 1, isApproved: true, approvalId: 'a', ...(more.retries && { retries: more.retries }) };

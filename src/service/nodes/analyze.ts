@@ -16,7 +16,7 @@ export async function analyze(parts: Parts, state: ServiceState, config: LangGra
   try {
     const configuration = withOverrides(parts.configuration, { execution_method: state.method });
     const result = await parts.analyzer.analyze(state.code, configuration, config.signal && { signal: config.signal });
-    const judged = { ...state, verdict: verdictOf(result) };
+    const judged = { ...state, verdict: verdictOf(result, state.concerns) };
     const update = await judge(parts, judged, result, config);
     return { verdict: judged.verdict, ...update };
   } catch (error) {
@@ -75,6 +75,9 @@ async function ask(
   config: LangGraphRunnableConfig,
 ): Promise<Update> {
   const { reasoning, warnings, mode } = state.verdict;
+  const { threadId, requestId, attempt, code } = state;
+  const asked = await parts.storage.approvals.find({ threadId, requestId, attempt, code });
+  if (asked !== null) return { approvalId: asked.id, next: 'approve' }; // by a process that died; its preview stands
   tell(config, { type: 'status', stage: 'approval', text: 'Code requires approval' });
   const effects = await preview(parts, state, config);
   const record = await parts.record(state);
@@ -106,10 +109,10 @@ async function requestApproval(
   });
 }
 
-function verdictOf(result: AnalysisResult): Verdict {
+function verdictOf(result: AnalysisResult, concerns: readonly string[]): Verdict {
   return {
     mode: result.recommendedExecutionMode,
-    warnings: [...result.issues, ...result.recommendations],
+    warnings: [...concerns, ...result.issues, ...result.recommendations],
     details: toWire(result),
     reasoning: result.approvalReasoning,
     approvedKinds: [...new Set(result.findings.map(({ kind }) => kind))],

@@ -51,7 +51,7 @@ export class Approvals {
     const request = checkRecord(ApprovalRequest, input);
     const { threadId, checkpointNs, requestId, attempt, code, requestedBy, expiresInMs } = request;
     const codeSha256 = hashOf(code);
-    const identity = hashOf(JSON.stringify([threadId, checkpointNs, requestId, codeSha256, attempt]));
+    const identity = identityOf(request);
     const payload = toJsonText(request.payload, { what: 'The payload', maxBytes: MAX_PAYLOAD_BYTES });
     const { now } = this.#database;
     await this.#change(
@@ -63,6 +63,17 @@ export class Approvals {
       { actor: requestedBy, action: 'requested' },
     );
     return this.#find(sql`identity = ${identity}`, identity);
+  }
+
+  /** The approval that was asked for with this before; null when there is none. */
+  async find(
+    input: Pick<ApprovalRequest, 'threadId' | 'checkpointNs' | 'requestId' | 'attempt' | 'code'>,
+  ): Promise<Approval | null> {
+    const identity = identityOf(checkRecord(ApprovalRequest, { ...input, requestedBy: CLOCK }));
+    const [row] = await this.#database.query(
+      sql`SELECT ${this.#columns} FROM ${this.#table} WHERE identity = ${identity}`,
+    );
+    return row === undefined ? null : toApproval(row);
   }
 
   async get(id: string): Promise<Approval> {
@@ -155,6 +166,16 @@ export class Approvals {
     return this.#expire(literal('1 = 1'), now);
   }
 
+  /** Ends the waiting of all approvals of a thread, whose request has gone on without them. */
+  async withdraw(threadId: string, reason: string): Promise<Approval[]> {
+    const { now } = this.#database;
+    return this.#change(
+      sql`UPDATE ${this.#table} SET status = 'expired', expires_at = ${now}
+        WHERE thread_id = ${checkRecord(Name, threadId)} AND status = 'pending' RETURNING ${this.#columns}`,
+      { actor: CLOCK, action: 'expired', details: { reason } },
+    );
+  }
+
   async #expire(condition: Sql, now?: Date): Promise<Approval[]> {
     const time = now === undefined ? this.#database.now : sql`CAST(${now.getTime()} AS BIGINT)`;
     return this.#change(
@@ -198,6 +219,11 @@ export class Approvals {
     if (status === 'expired') return sql`(status = 'expired' OR (status = 'pending' AND expires_at <= ${now}))`;
     return sql`status = ${status}`;
   }
+}
+
+/** What tells an approval from any other. */
+function identityOf({ threadId, checkpointNs, requestId, code, attempt }: z.infer<typeof ApprovalRequest>): string {
+  return hashOf(JSON.stringify([threadId, checkpointNs, requestId, hashOf(code), attempt]));
 }
 
 /** Ids come from outside, and PostgreSQL would fail on some texts. */
