@@ -125,11 +125,12 @@ async function audit(
   action: 'refused',
   details: { readonly reasons: string[] },
 ): Promise<void> {
-  const { threadId, code, request } = state;
+  const { threadId, code, request, isApproved, approvalId } = state;
   await parts.storage.audit.append({
     actor: request.sessionContext?.userId ?? 'python_executor',
     action,
     threadId,
+    ...(isApproved && approvalId !== null && { approvalId }),
     codeSha256: hashOf(code),
     details,
   });

@@ -50,6 +50,7 @@ async function audit(parts: Parts, state: Judged, action: 'executed' | 'committe
   const entry = {
     actor: state.request.sessionContext?.userId ?? 'python_executor',
     threadId: state.threadId,
+    ...(state.isApproved && state.approvalId !== null && { approvalId: state.approvalId }),
     codeSha256: hashOf(state.code),
   };
   await parts.storage.audit.append({ ...entry, action, details: { mode, outcome: outcome.status } });

@@ -13,6 +13,7 @@ import {
   type ApprovalStatus,
   type Claim,
 } from './approval.ts';
+import { decisionDetails, withMode, type Details } from './audit-details.ts';
 import { isAllowed, notAllowed, notClaimed, notFound, undecidable } from './errors.ts';
 import { allowedCode, hashOf, toApproval } from './row.ts';
 
@@ -153,7 +154,7 @@ export class Approvals {
       sql`UPDATE ${this.#table} SET run_finished_at = ${this.#database.now}, run_outcome = ${encoded}
         WHERE id = ${knownForm(id)} AND run_owner = ${checkRecord(Name, owner)} AND run_finished_at IS NULL
         RETURNING ${this.#columns}`,
-      { actor: owner, action: 'executed', details: { outcome } },
+      { actor: owner, action: 'finished', details: { outcome } },
     );
     if (approval !== undefined) return approval;
     const current = await this.get(id);
@@ -188,11 +189,13 @@ export class Approvals {
   /** Changes approvals and writes down that it did, or does neither. */
   async #change(
     statement: Sql,
-    entry: { readonly actor: string; readonly action: string; readonly details?: Json },
+    entry: { readonly actor: string; readonly action: string; readonly details?: Details },
   ): Promise<Approval[]> {
     const follow = (row: Row): Sql => {
-      const { id: approvalId, threadId, codeSha256 } = toApproval(row);
-      return auditStatement(this.#database, { ...entry, approvalId, threadId, codeSha256 });
+      const { id: approvalId, threadId, codeSha256, payload, decision, run } = toApproval(row);
+      const concerned = run === null ? codeSha256 : (decision?.codeSha256 ?? codeSha256); // a run is one of what was allowed
+      const details = withMode(entry.details ?? null, payload);
+      return auditStatement(this.#database, { ...entry, details, approvalId, threadId, codeSha256: concerned });
     };
     return (await this.#database.change(statement, follow)).map(toApproval);
   }
@@ -230,17 +233,4 @@ function identityOf({ threadId, checkpointNs, requestId, code, attempt }: z.infe
 function knownForm(id: string): string {
   if (!/^[0-9a-f-]{36}$/.test(id)) throw notFound(id);
   return id;
-}
-
-function decisionDetails(decision: Decision, editedSha256: string | null): Json {
-  switch (decision.type) {
-    case 'approve':
-      return null;
-    case 'edit':
-      return { editedSha256, reason: decision.reason ?? null };
-    case 'reject':
-      return { reason: decision.reason ?? null };
-    case 'respond':
-      return { text: decision.text };
-  }
 }

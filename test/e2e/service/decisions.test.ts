@@ -39,6 +39,32 @@ test('an edit that the policy forbids is refused', async () => {
   });
 });
 
+test('U-68 the log has what ran by the hash of what ran, once, with its mode', async () => {
+  await using lab = await laboratory.start({ config: WRITES, code: writing(1) });
+  const asked = question(await lab.service.run(REQUEST, thread('t')));
+  await lab.service.invoke(answered({ type: 'edit', code: writing(2) }), thread('t'));
+  const { decision } = await lab.service.approvals.get(asked.id);
+  const log = await lab.service.audit.list({ approvalId: asked.id });
+  const write = { mode: 'write_access' };
+  expect(log.map(({ action, codeSha256, details }) => [action, codeSha256, details])).toEqual([
+    ['requested', asked.codeSha256, write],
+    ['edited', asked.codeSha256, expect.objectContaining({ ...write, editedSha256: decision?.codeSha256 })],
+    ['claimed', decision?.codeSha256, expect.objectContaining(write)],
+    ['executed', decision?.codeSha256, { ...write, outcome: 'succeeded' }],
+    ['finished', decision?.codeSha256, { ...write, outcome: { outcome: 'completed' } }],
+  ]);
+});
+
+test('U-68 an edit that was refused is never logged as run', async () => {
+  const config = { execution_control: { epics: { writes_enabled: false } }, approval: ALL_CODE };
+  await using lab = await laboratory.start({ config });
+  await lab.service.run(REQUEST, thread('t'));
+  await lab.service.run(answered({ type: 'edit', code: writing(2) }), thread('t')).catch(() => undefined);
+  const log = await lab.service.audit.list();
+  expect(log.map(({ action }) => action)).toEqual(['requested', 'edited', 'claimed', 'refused', 'finished']);
+  expect(new Set(log.slice(2).map(({ codeSha256 }) => codeSha256)).size).toBe(1);
+});
+
 const ALL_CODE = { capabilities: { python_execution: { mode: 'all_code' } } };
 
 test('an answer in words brings new code that has heard them, and that is asked about', async () => {

@@ -41,7 +41,7 @@ test('what the reviewer saw is what is committed: the code ran once', async () =
   expect(message).toContain(executionResult.stdout.trim());
   expect(message).toContain(executionResult.results['t']);
   const audit = await lab.service.audit.list({ threadId: 'python_executor/t' });
-  expect(audit.map(({ action }) => action)).toEqual(['requested', 'approved', 'claimed', 'committed', 'executed']);
+  expect(audit.map(({ action }) => action)).toEqual(['requested', 'approved', 'claimed', 'committed', 'finished']);
 });
 
 test('figures and files of a preview are part of what is committed', async () => {
