@@ -19,7 +19,7 @@ import type { CodeAnalyzer } from './policy/code-analyzer.ts';
 import type { Records } from './records/records.ts';
 import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
 import { spelled, type SpelledResult } from './spelled-result.ts';
-import { threadOf, type ServiceConfig, type Thread } from './thread.ts';
+import { ofSession, threadOf, type ServiceConfig, type Thread } from './thread.ts';
 
 export interface ServiceParts {
   readonly configuration: Configuration;
@@ -100,9 +100,8 @@ export class PythonExecutorService implements AsyncDisposable {
     input: PythonExecutionRequestInput | Command,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    const thread = threadOf(config);
-    if (isCommand(input)) yield* this.#resume(input, thread, config);
-    else if (typeof input === 'object' && input !== null) yield* this.#begin(input, thread, config);
+    if (isCommand(input)) yield* this.#resume(input, threadOf(config), config);
+    else if (typeof input === 'object' && input !== null) yield* this.#begin(input, config);
     else throw new TypeError(`The service takes a PythonExecutionRequest or a Command, not ${typeof input}.`);
   }
 
@@ -140,10 +139,11 @@ export class PythonExecutorService implements AsyncDisposable {
 
   async *#begin(
     input: PythonExecutionRequestInput,
-    thread: Thread,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
+    threadOf(config); // before the request: what is wrong with both is most likely a call that is all wrong
     const request = parseRequest(input);
+    const thread = threadOf(ofSession(config, request));
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
     const { values, isWaiting } = await stateOf(this.#conduct(thread.id, config));
     const concerns = assertFree(

@@ -163,3 +163,15 @@ async function actions(
   const entries = await service.audit.list({ threadId: `python_executor/${id}` });
   return entries.map(({ action }) => action);
 }
+
+test('O-18 OB-13 a request that says whose it is is answered by nobody else', async () => {
+  await using lab = await laboratory.start({ config: WRITES, code: writing(1) });
+  const request = { ...REQUEST, session_context: { user_id: 'ann', chat_id: '束'.repeat(60) } };
+  await lab.service.run(request, thread('t'));
+  await expect(lab.service.run(answered('yes'), thread('t'))).rejects.toThrow('has no request');
+  const { configurable } = thread('t');
+  const bob = { configurable: { ...configurable, user_id: 'bob', chat_id: '束'.repeat(60) } };
+  await expect(lab.service.run(answered('yes'), bob)).rejects.toThrow('has no request');
+  const ann = { configurable: { ...configurable, user_id: 'ann', chat_id: '束'.repeat(60) } };
+  expect(await lab.service.run(answered('yes'), ann)).toMatchObject({ status: 'completed' });
+});
