@@ -114,6 +114,6 @@ function makeRecords(configuration: Configuration, baseDir: string, executors: E
       scriptsDir,
       links: method === 'local' ? { kind: 'file' } : { kind: 'jupyter', host, port },
       pythonVersion: '3',
-      openArtifact: async (id) => (await executors.local()).artifacts.open(id),
+      openArtifact: (id) => executors.openArtifact(method, id),
     });
 }

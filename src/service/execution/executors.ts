@@ -46,6 +46,13 @@ export class Executors implements AsyncDisposable {
     return this.#local.interpreter();
   }
 
+  /** A file that a run left. Sessions of this machine may be somebody else's, with a store of their own. */
+  async openArtifact(method: ExecutionMethod, id: string): Promise<AsyncIterable<Uint8Array>> {
+    const kernels = Object.values(this.#container).filter(({ isOpen }) => isOpen); // both have the same store
+    const ran = method === 'local' ? this.#local : (kernels[0] ?? this.#local);
+    return (await ran.interpreter()).artifacts.open(id);
+  }
+
   /** What a generator may count on. */
   async sandbox(method: ExecutionMethod): Promise<SandboxFacts> {
     const { execution, python_executor: limits } = this.#configuration.framework;

@@ -32,6 +32,11 @@ export class SessionExecutor implements CodeExecutor {
     this.#options = options;
   }
 
+  /** Whether it has run code, or tried to. */
+  get isOpen(): boolean {
+    return this.#opening !== undefined;
+  }
+
   /** What runs the code; a start that failed is tried again by whoever asks next. */
   interpreter(): Promise<Interpreter> {
     this.#opening ??= this.#options.open().catch((error: unknown) => {
@@ -49,7 +54,7 @@ export class SessionExecutor implements CodeExecutor {
     const transcript = await stream(session, job);
     const ran = transcript.execution();
     const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
-    const value = await wholeResults(session, interpreter.artifacts, ran.value, bounds);
+    const value = await orElse(ran.value, () => wholeResults(session, interpreter.artifacts, ran.value, bounds));
     const execution = value === undefined ? ran : { ...ran, value };
     const isOver = execution.outcome.status !== 'succeeded';
     return {
@@ -101,6 +106,7 @@ async function stream(session: Session, job: Job): Promise<Transcript> {
     }
     const { outcome } = transcript.execution();
     if (outcome.status === 'cancelled' && signal?.aborted !== true) throw endedByOthers();
+    if (outcome.status === 'crashed' && outcome.cause === 'connection') throw disconnected(outcome.reason);
   } catch (error) {
     throw job.mode === 'write_access' && !job.isPreview ? lost(error) : error;
   }
@@ -114,6 +120,13 @@ function endedByOthers(): VivariumError {
   );
 }
 
+function disconnected(reason: string): VivariumError {
+  return new VivariumError(
+    'JUPYTER_UNREACHABLE',
+    `While the code ran, ${reason}. Check that the server runs and that nothing in between ends long connections.`,
+  );
+}
+
 /** Code that may have written is not run again on the chance that it did not. */
 function lost(cause: unknown): WorkflowError {
   return new WorkflowError(
@@ -123,9 +136,21 @@ function lost(cause: unknown): WorkflowError {
 }
 
 /** What the session says of itself after the code; whatever is wrong with the answer is for its reader to see. */
-async function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
-  const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
-  return value;
+function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
+  return orElse(undefined, async () => {
+    const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
+    return value;
+  });
+}
+
+/** The code has run to its end: what fails from here on is no reason to run it again. */
+async function orElse<T>(otherwise: T, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (error instanceof VivariumError) return otherwise;
+    throw error;
+  }
 }
 
 /** Init code that notes what the program tries to do; in a namespace of its own. JSON strings are Python strings too. */

@@ -24,7 +24,7 @@ export async function wholeResults(
   { maxBytes, timeoutMs }: Bounds,
 ): Promise<Execution['value']> {
   if (value === undefined || cutParts(value).length === 0) return value;
-  const name = `.results-${randomUUID()}.json`;
+  const name = `results-${randomUUID()}.json`; // Jupyter servers give no hidden files
   const { files } = await session.runCode(writing(name, maxBytes), { timeoutMs, echo: 'none' });
   const ids = files.flatMap(({ path, id }) => (id === undefined ? [] : [{ path, id }]));
   try {

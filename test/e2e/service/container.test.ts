@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import { loadConfiguration, startPythonExecutor, type PythonExecutorService } from '../../../src/service.ts';
 import { installJupyter, TestJupyterServer } from '../../support/jupyter-server.ts';
+import { startProxy } from '../../support/proxy.ts';
+import { EPICS } from './laboratory-settings.ts';
 
 const CODE = `
 import matplotlib.pyplot as plt
@@ -47,6 +49,7 @@ async function start({
   kernel = 'python3',
   port = 0,
   approval = 'selective',
+  writes = false,
 } = {}): Promise<PythonExecutorService> {
   const { url, token } = server?.access ?? { url: 'http://127.0.0.1:1', token: 'x' };
   const text = `
@@ -60,6 +63,7 @@ framework:
       jupyter_host: "127.0.0.1"
       jupyter_port: ${port === 0 ? new URL(url).port : port}
       jupyter_token: "\${TOKEN}"
+execution_control: { epics: { writes_enabled: ${writes} } }
 approval:
   global_mode: "${approval}"
   capabilities: { python_execution: { enabled: true, mode: "epics_writes" } }
@@ -114,6 +118,52 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
       category: 'configuration',
       message: expect.stringMatching(/no Python kernel "python3-epics-readonly".*python3/) as string,
     });
+  });
+
+  /** Counts its runs in the directory above its own, and waits in the first one. */
+  const counting = (name: string): string => `import time
+with open('../${name}', 'a') as journal: journal.write('ran ')
+runs = open('../${name}').read()
+print('on', flush=True)
+if runs == 'ran ': time.sleep(60)
+results = {'statistics': {'runs': runs}}`;
+
+  test('U-56 O-125 OB-18 a connection that breaks off is no fault of the code, which runs again as it is', async () => {
+    const proxy = await startProxy(server?.access.url ?? '');
+    await using service = await start({ port: proxy.port });
+    const events = service.stream({ ...REQUEST, approved_code: counting('reading') }, config('broken'));
+    let settled: unknown;
+    let cuts = 0;
+    for await (const event of events) {
+      if (event.type === 'output' && (cuts += 1) === 1) proxy.cut();
+      if (event.type === 'settled') settled = event;
+    }
+    expect(settled).toMatchObject({
+      result: { retries: { execution: 1 }, executionResult: { results: { statistics: { runs: 'ran ran ' } } } },
+    });
+  });
+
+  test('OB-06 code that may have written does not run again when the connection breaks off', async () => {
+    const proxy = await startProxy(server?.access.url ?? '');
+    await using service = await start({ port: proxy.port, approval: 'disabled', writes: true });
+    const code = `${EPICS}_w('magnet', 1)\n${counting('writing')}`;
+    const events = service.stream({ ...REQUEST, approved_code: code }, config('half'));
+    const failure = await (async () => {
+      for await (const event of events) if (event.type === 'output') proxy.cut();
+    })().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'WorkflowError', stage: 'execution' });
+    expect(String(failure)).toMatch(
+      /connection to the Jupyter server broke off.*is not known, so it is not run again/s,
+    );
+  });
+
+  test('O-19 large results and files come back in full', async () => {
+    await using service = await start();
+    const code = `open('out.csv', 'w').write('x')
+results = {'statistics': {'rows': list(range(100_000))}}`;
+    const { executionResult } = await service.invoke({ ...REQUEST, approved_code: code }, config('large'));
+    expect(executionResult.results).toMatchObject({ statistics: { rows: { length: 100_000 } } });
+    expect(executionResult.filePaths.map((file) => path.basename(file))).toEqual(['out.csv']);
   });
 
   test('no session is left behind on the server', async () => {
