@@ -45,7 +45,7 @@ function rules(sandbox: SandboxFacts): string {
     'You write Python code for one task. The code is run as it is, without anybody editing it.',
     'Give complete, executable code with all imports at the top.',
     'Stay with the task: do what it asks for and nothing else.',
-    'Data of earlier steps is in the object `context`, which exists already: read it as `context.TYPE.key.field`, never create or load it.',
+    'Data of earlier steps is in the object `context`, which exists already: read it as `context.TYPE.key.field`, never create or load it. `.keys()`, `.items()` and `.get(name)` look into it, `.to_dict()` gives plain dictionaries, as `pandas.DataFrame(…)` wants them.',
     'Store everything that the task is to give in a dictionary named `results`, at the top level of the code. Without it the run counts as failed.',
     'Use plain values in `results` where that is possible (numbers, text, lists, dictionaries, tables) and keep them small; write large data to files in the current directory.',
     'Let errors raise: do not hide them, and never make up data in their place.',

@@ -87,3 +87,31 @@ test('what was rejected is not run, and that is no fault', async () => {
     reason: 'not today',
   });
 });
+
+test('O-08 O-95 U-23 stage 2 reads what stage 1 left, whatever it is', async () => {
+  const first = `import numpy as np, pandas as pd
+results = {'nan': float('nan'), 'big': 1 << 80, 'set': {1, 2}, 'by_number': {1: 'a'},
+    'table': pd.DataFrame({'v': [1, 2]}, index=['p', 'q']), 'series': pd.Series([1.5], index=[('a', 1)], name='n'), 'columns': pd.DataFrame({'x': [1]})}`;
+  const second = `import pandas as pd
+left = context.pre
+table = left.table
+results = {'nan': left.nan != left.nan, 'big': left.big == 1 << 80, 'set': left.set == {1, 2}, 'by_number': left.by_number[1],
+    'table': [type(table).__name__, int(table.loc['q', 'v'])], 'series': type(left.series).__name__,
+    'names': sorted(left.keys())[:2], 'none': left.get('x'), 'columns': pd.DataFrame(left.columns.to_dict()).shape}`;
+  await using lab = await laboratory.start({ code: [first, second] });
+  const request = { ...REQUEST, expected_results: {} };
+  const { execution_result: stage1 } = await lab.service.invoke(request, thread('1'));
+  const pipeline = { ...request, capability_context_data: { pre: stage1.results } };
+  const { execution_result: stage2 } = await lab.service.invoke(pipeline, thread('2'));
+  expect(stage2.results).toEqual({
+    nan: true,
+    big: true,
+    set: true,
+    by_number: 'a',
+    table: ['DataFrame', 2],
+    series: 'Series',
+    names: ['big', 'by_number'],
+    none: null,
+    columns: [1, 1],
+  });
+});
