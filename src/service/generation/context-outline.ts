@@ -56,7 +56,7 @@ function describeTagged(value: Json): string | undefined {
   switch (tag) {
     case 'int':
     case 'float':
-      return `${tag} = ${cut(String(content), MAX_TEXT_CHARS)}`;
+      return `${tag} = ${typeof content === 'string' ? cut(content, MAX_TEXT_CHARS) : '?'}`;
     case 'set':
     case 'frozenset':
     case 'dict':
