@@ -48,7 +48,7 @@ export function getFullConfiguration(name = 'python_executor'): Record<string, u
 function withoutSecrets(configuration: Configuration): Configuration {
   const { framework, models, langgraph: _langgraph, ...rest } = configuration;
   const { container, modes, generators: _generators, ...execution } = framework.execution;
-  const { jupyter_token: _token, ...reachable } = container;
+  const { jupyter_token: _token, read_only, write_access, ...reachable } = container;
   const { api_key: _key, ...model } = models.python_code_generator;
   return {
     ...rest,
@@ -57,7 +57,7 @@ function withoutSecrets(configuration: Configuration): Configuration {
       execution: {
         ...execution,
         generators: {},
-        container: reachable,
+        container: { ...reachable, read_only: withoutToken(read_only), write_access: withoutToken(write_access) },
         modes: {
           read_only: { ...modes.read_only, environment: {} },
           write_access: { ...modes.write_access, environment: {} },
@@ -67,4 +67,11 @@ function withoutSecrets(configuration: Configuration): Configuration {
     models: { ...models, python_code_generator: model },
     langgraph: {},
   };
+}
+
+function withoutToken<T extends { readonly jupyter_token?: string | undefined }>({
+  jupyter_token: _,
+  ...reachable
+}: T) {
+  return reachable;
 }

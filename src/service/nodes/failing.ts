@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
+import { endpointOf } from '../execution/endpoint.ts';
 import { machineryFailure } from '../execution/failure-of.ts';
 import { PythonExecutorError } from '../failures.ts';
 import type { ExecutionFailure } from '../generation/generator.ts';
@@ -46,9 +47,13 @@ async function pause(
 }
 
 /** Trouble of ours or the machine's as one of the service's failures; anything else is a fault and stays what it is. */
-export function asFailure(error: unknown, { configuration }: Parts, { folder }: ServiceState): PythonExecutorError {
+export function asFailure(
+  error: unknown,
+  { configuration }: Parts,
+  { folder, verdict }: ServiceState,
+): PythonExecutorError {
   if (error instanceof PythonExecutorError) return error;
-  const { jupyter_host: host, jupyter_port: port } = configuration.framework.execution.container;
+  const { host, port } = endpointOf(configuration, verdict?.mode ?? 'read_only');
   const failure =
     error instanceof VivariumError ? machineryFailure(error, { host, port }, { folderPath: folder }) : null;
   if (failure === null) throw error;
