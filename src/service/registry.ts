@@ -70,7 +70,7 @@ function withoutSecrets(configuration: Configuration): Configuration {
 }
 
 function withoutToken<T extends { readonly jupyter_token?: string | undefined }>({
-  jupyter_token: _,
+  jupyter_token: _token,
   ...reachable
 }: T) {
   return reachable;

@@ -57,8 +57,8 @@ function parseConfiguration(
   if (text.length > MAX_BYTES) throw invalid(name, [{ text: `it is longer than ${MAX_BYTES} characters` }]);
   const document = new ConfigDocument(text, environment);
   if (document.problems.length > 0) throw invalid(name, document.problems);
-  const content = withoutForeign(withoutNothing(readContent(document, name)), (key, text) =>
-    onWarning(`line ${document.lineOf(key.split('.')) ?? '?'} of ${name}: ${key}: ${text}.`),
+  const content = withoutForeign(withoutNothing(readContent(document, name)), (key, note) =>
+    onWarning(`line ${document.lineOf(key.split('.')) ?? '?'} of ${name}: ${key}: ${note}.`),
   );
   const parsed = ConfigurationSchema.safeParse(content);
   const again = parsed.success ? parsed : ConfigurationSchema.safeParse(convertText(content, parsed.error, document));

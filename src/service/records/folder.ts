@@ -20,10 +20,13 @@ type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 /** The folder of one request. No step into it follows a link, and no file in it is ever half written. */
 export class RecordFolder {
   readonly path: string;
+  /** The directory of all records. */
+  readonly root: string;
   /** As seen from the directory of all records. */
   readonly relative: string;
 
   private constructor(root: string, relative: string) {
+    this.root = root;
     this.relative = relative;
     this.path = path.join(root, relative);
   }

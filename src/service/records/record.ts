@@ -11,7 +11,7 @@ import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type Rev
 import { copyInputs, readInput, type InputFile } from './inputs.ts';
 import { executionMetadata, type FailureReport } from './metadata.ts';
 import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES, previewName } from './names.ts';
-import { notebookLink, type LinkTarget } from './notebook-link.ts';
+import type { Showroom } from './showroom.ts';
 import { attemptNotebook, finalNotebook, type NotebookParts } from './notebooks.ts';
 
 export type NotebookType =
@@ -55,9 +55,7 @@ export interface RecordParts {
   readonly folder: RecordFolder;
   readonly request: PythonExecutionRequest;
   readonly pythonVersion: string;
-  readonly links: LinkTarget;
-  /** What the directory of all records is called where notebooks are opened. */
-  readonly rootName: string;
+  readonly showroom: Showroom;
   readonly openArtifact?: OpenArtifact | undefined;
 }
 
@@ -94,7 +92,8 @@ export class ExecutionRecord {
     const text = attemptNotebook(await this.#notebookParts(header, attempt, details));
     const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, ATTEMPTS);
     const name = path.slice(this.folderPath.length + 1);
-    return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name });
+    const beside = [FILES.context];
+    return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name, beside });
   }
 
   /** Copies files for the code of the request into the folder: what was asked about is what will be there. */
@@ -130,10 +129,11 @@ export class ExecutionRecord {
     const header = successHeader(attempt, this.#headerFacts(details));
     const parts = await this.#notebookParts(header, attempt, details);
     await folder.write(FILES.notebook, finalNotebook({ ...parts, results: details.results, figures: figures.names }));
-    const { notebookPath, notebookLink: link } = this.#written({
+    const { notebookPath, notebookLink: link } = await this.#written({
       type: 'final_success',
       ...attempt,
       name: FILES.notebook,
+      beside: [FILES.context, FILES.results, ...figures.names],
     });
     return {
       results: details.results,
@@ -165,6 +165,7 @@ export class ExecutionRecord {
       stage: 'failed',
       error: failure.errorMessage,
       name: FILES.notebook,
+      beside: [FILES.context, ...figures.names],
     });
   }
 
@@ -215,15 +216,14 @@ export class ExecutionRecord {
     };
   }
 
-  #written({ type, number, stage, error = null, name }: Written): NotebookAttempt {
-    const { folder, links, rootName } = this.#parts;
-    const place = { path: `${folder.path}/${name}`, inJupyter: `${rootName}/${folder.relative}/${name}` };
+  async #written({ type, number, stage, error = null, name, beside }: Written): Promise<NotebookAttempt> {
+    const { folder, showroom } = this.#parts;
     return {
       notebookType: type,
       attemptNumber: number,
       stage,
-      notebookPath: place.path,
-      notebookLink: notebookLink(place, links),
+      notebookPath: `${folder.path}/${name}`,
+      notebookLink: await showroom.show(folder, [name, ...beside]),
       errorContext: error,
       createdAt: new Date().toISOString(),
     };
@@ -241,6 +241,8 @@ interface Written {
   readonly stage: NotebookAttempt['stage'];
   readonly error?: string | null | undefined;
   readonly name: string;
+  /** What it reads or shows. */
+  readonly beside: readonly string[];
 }
 
 /** Without word of it, as long before now as the run took. */
