@@ -135,14 +135,24 @@ export class ExecutionTimeoutError extends PythonExecutorError {
   }
 }
 
-/** The policy refuses the code; other code of the same kind would be refused as well. */
+/** The policy refuses the code. Other code may be allowed, unless a person wrote this one. */
 export class PolicyRefusedError extends PythonExecutorError {
-  readonly category = 'workflow';
+  readonly category: 'code_related' | 'workflow';
   readonly reasons: readonly string[];
+  readonly isFinal: boolean;
 
-  constructor(message: string, { reasons, ...facts }: FailureFacts & { readonly reasons: readonly string[] }) {
+  constructor(
+    message: string,
+    {
+      reasons,
+      isFinal = false,
+      ...facts
+    }: FailureFacts & { readonly reasons: readonly string[]; readonly isFinal?: boolean },
+  ) {
     super(message, facts);
     this.reasons = reasons;
+    this.isFinal = isFinal;
+    this.category = isFinal ? 'workflow' : 'code_related';
   }
 }
 

@@ -18,6 +18,7 @@ const Request = z.strictObject({
     .string()
     .min(1)
     .max(1000)
+    .regex(/^[^/\\\0]*$/, 'must be a name, not a path')
     .transform((name) => name.replaceAll(/[^\w.-]+/g, '_').slice(0, 100))
     .describe('Part of the name of the folder that keeps the record; what a name cannot have becomes "_"'),
   capabilityPrompts: z.array(z.string()).default([]).describe('Further guidance for the generation'),

@@ -52,12 +52,13 @@ test.for([{ user_id: '' }, { chat_id: '' }, { user_id: 'x'.repeat(201) }, { user
   },
 );
 
-test('O-14 a folder is named by what a name can have', () => {
+test('O-14 a folder is named by what a name can have, and never by a path', () => {
+  expect(() => parseRequest({ ...REQUEST, execution_folder_name: '../x' })).toThrow('not a path');
   const named = (execution_folder_name: string): string =>
     parseRequest({ ...REQUEST, execution_folder_name }).executionFolderName;
-  expect([named('beam analysis'), named('../束/x'), named('y'.repeat(200)).length]).toEqual([
+  expect([named('beam analysis'), named('束 + x'), named('y'.repeat(200)).length]).toEqual([
     'beam_analysis',
-    '.._x',
+    '_x',
     100,
   ]);
 });

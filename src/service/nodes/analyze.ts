@@ -49,7 +49,7 @@ async function judge(
 async function refuse(
   parts: Parts,
   state: ServiceState,
-  { findings, issues, approvalReasoning }: AnalysisResult,
+  { findings, issues, recommendations, approvalReasoning }: AnalysisResult,
 ): Promise<Update> {
   const syntax = findings.filter(({ kind }) => kind === 'syntax').map(({ message }) => message);
   const isSyntax = syntax.length > 0;
@@ -58,6 +58,7 @@ async function refuse(
     ? new CodeSyntaxError(syntax.join('; '), { syntaxIssues: syntax, ...facts })
     : new PolicyRefusedError(`The code was refused: ${[approvalReasoning, ...issues].filter(isFirst).join('; ')}`, {
         reasons: issues,
+        isFinal: state.isApproved, // a reviewer's own words are not replaced by a model's
         ...facts,
       });
   const record = await parts.record(state);
@@ -66,7 +67,12 @@ async function refuse(
     review: { reasoning: approvalReasoning, issues },
   });
   await audit(parts, state, 'refused', { reasons: [...issues] });
-  return afterFailing(parts, state, { during: 'generation', stage: 'analysis', error, issues });
+  return afterFailing(parts, state, {
+    during: 'generation',
+    stage: 'analysis',
+    error,
+    issues: [...issues, ...recommendations],
+  });
 }
 
 async function ask(

@@ -147,7 +147,9 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
     await once(lab, 'listening');
     return {
       port: (lab.address() as AddressInfo).port,
-      [Symbol.asyncDispose]: async () => void lab.close().closeAllConnections(),
+      [Symbol.asyncDispose]: async () => {
+        lab.close().closeAllConnections();
+      },
     };
   }
 

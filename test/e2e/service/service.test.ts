@@ -1,8 +1,10 @@
 /** The execution service from request to result: generated, judged, approved, run, recorded. */
-import { existsSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
+import { startPythonExecutor } from '../../../src/service.ts';
 import { EPICS, Laboratory, question, readJson, REQUEST, thread, WRITES } from './laboratory.ts';
 
 const laboratory = new Laboratory();
@@ -114,4 +116,26 @@ results = {'nan': left.nan != left.nan, 'big': left.big == 1 << 80, 'set': left.
     none: null,
     columns: [1, 1],
   });
+});
+
+test('O-29 OB-01 code runs on the Python that the configuration names', async () => {
+  const environment = path.join(laboratory.fresh(), 'venv');
+  chmodSync(path.dirname(path.dirname(environment)), 0o755);
+  chmodSync(path.dirname(environment), 0o755);
+  execFileSync('python3', ['-m', 'venv', '--without-pip', environment]);
+  const place = laboratory.fresh();
+  for (const python_env_path of [environment, path.join(environment, 'bin', 'python')]) {
+    const text = JSON.stringify({
+      approval: { global_mode: 'disabled' },
+      framework: { execution: { local: { python_env_path } } },
+    });
+    await using service = await startPythonExecutor({
+      config: { text, environment: {} },
+      dataDir: path.join(place, 'data'),
+      baseDir: place,
+    });
+    const request = { ...REQUEST, expected_results: {}, approved_code: 'import sys\nresults = {"prefix": sys.prefix}' };
+    const { executionResult } = await service.invoke(request, thread('t'));
+    expect(executionResult.results).toEqual({ prefix: environment });
+  }
 });
