@@ -29,6 +29,32 @@ export abstract class PythonExecutorError extends Error {
   shouldRetryCodeGeneration(): boolean {
     return this.category === 'code_related';
   }
+
+  /** What to tell a person. */
+  getUserMessage(): string {
+    return this.message;
+  }
+
+  // The same as examples of the reference read it.
+  get folder_path(): string | null {
+    return this.folderPath;
+  }
+
+  get technical_details(): Readonly<Record<string, unknown>> {
+    return this.technicalDetails;
+  }
+
+  should_retry_execution(): boolean {
+    return this.shouldRetryExecution();
+  }
+
+  should_retry_code_generation(): boolean {
+    return this.shouldRetryCodeGeneration();
+  }
+
+  get_user_message(): string {
+    return this.getUserMessage();
+  }
 }
 
 export class ContainerConnectivityError extends PythonExecutorError {
@@ -45,7 +71,7 @@ export class ContainerConnectivityError extends PythonExecutorError {
     this.port = port;
   }
 
-  getUserMessage(): string {
+  override getUserMessage(): string {
     return `The Jupyter server at ${this.host}:${this.port} cannot be reached. Start it, or set execution_method to "local".`;
   }
 }

@@ -38,7 +38,8 @@ export function getRegistry(): Registry {
 }
 
 /**
- * The configuration of the registered service, for `configurable` of a call; single keys may be put over it. Keys and
+ * The configuration of the registered service, for `configurable` of a call. Of what is put over it the service reads
+ * `execution_method`, `user_id` and `chat_id`; all else is as it was configured. Keys and
  * passwords are left out: what is configurable is shown in traces, and the service has its own.
  */
 export function getFullConfiguration(name = 'python_executor'): Record<string, unknown> {

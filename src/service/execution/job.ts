@@ -34,6 +34,8 @@ export interface JobFile {
 
 /** What came of it. The session is gone; what it produced is kept. */
 export interface JobResult {
+  /** When the code began to run, as ISO 8601 text: results are kept as JSON. */
+  readonly startedAt: string;
   readonly execution: Execution;
   /** What it printed and showed, in order. */
   readonly outputs: readonly TranscriptItem[];

@@ -51,6 +51,7 @@ export class SessionExecutor implements CodeExecutor {
     await using session = await this.#openSession(interpreter, job);
     for (const file of job.files) await session.files.upload(file.name, file.read());
     if (job.context !== null) await session.setContext(job.context);
+    const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
     const ran = transcript.execution();
     const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
@@ -58,6 +59,7 @@ export class SessionExecutor implements CodeExecutor {
     const execution = value === undefined ? ran : { ...ran, value };
     const isOver = execution.outcome.status !== 'succeeded';
     return {
+      startedAt,
       execution,
       outputs: transcript.items(),
       resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),

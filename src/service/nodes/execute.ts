@@ -12,7 +12,7 @@ import { jobOf } from './job-of.ts';
 import { tell, type Parts } from './parts.ts';
 import type { Preview } from './preview.ts';
 
-type Ran = Pick<JobResult, 'execution' | 'outputs' | 'resultTypes'>;
+type Ran = Pick<JobResult, 'startedAt' | 'execution' | 'outputs' | 'resultTypes'>;
 /** What the guard of python/readonly_guard.py raises; the session's own word. */
 const REFUSED = 'WriteRefused';
 const MAX_SOURCE = 8000;
@@ -69,13 +69,13 @@ async function commitPreview({ isApproved, attempt, code }: Judged, record: Exec
 }
 
 async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ran: Ran): Promise<Update> {
-  const { execution, outputs, resultTypes } = ran;
+  const { startedAt, execution, outputs, resultTypes } = ran;
   const { request, attempt, folder, verdict } = state;
-  const details = { executionMode: verdict.mode, outputs };
+  const details = { executionMode: verdict.mode, outputs, startedAt: new Date(startedAt) };
   const error = failureOf(execution, attempt, { folderPath: folder });
   if (error !== null) {
     await record.recordAttempt(attemptOf(state, 'execution_failed', { error: error.message, execution }), details);
-    return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, execution, outputs });
+    return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, ...ran });
   }
   const { results, problems, notes } = validateResults(execution.value, request.expectedResults, {
     types: parseTypes(resultTypes),
@@ -84,7 +84,7 @@ async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ra
   if (results === null || problems.length > 0) {
     const invalid = new ResultsInvalidError(problems.join(' '), { folderPath: folder });
     await record.recordAttempt(attemptOf(state, 'results_invalid', { error: invalid.message, execution }), details);
-    return afterFailing(parts, state, { during: 'execution', stage: 'results', error: invalid, execution, outputs });
+    return afterFailing(parts, state, { during: 'execution', stage: 'results', error: invalid, ...ran });
   }
   const executionResult = await record.recordSuccess(
     { ...attemptOf(state, 'succeeded'), execution },

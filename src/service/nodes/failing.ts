@@ -24,6 +24,7 @@ export interface Failed {
   /** The run, when there was one. */
   readonly execution?: Execution | undefined;
   readonly outputs?: readonly TranscriptItem[] | undefined;
+  readonly startedAt?: string | undefined;
 }
 
 /** Goes on after a failure, or ends the request with its record written. */
@@ -81,7 +82,7 @@ function failureFacts(
 }
 
 async function recordEnd(parts: Parts, state: ServiceState, failed: Failed, failure: ExecutionFailure): Promise<void> {
-  const { error, execution, outputs } = failed;
+  const { error, execution, outputs, startedAt } = failed;
   const record = await parts.record(state);
   await record.recordFailure({
     failure: { ...failure, isInfrastructure: error.category === 'infrastructure' },
@@ -90,5 +91,6 @@ async function recordEnd(parts: Parts, state: ServiceState, failed: Failed, fail
     }),
     ...(state.verdict && { executionMode: state.verdict.mode }),
     ...(outputs && { outputs }),
+    ...(startedAt !== undefined && { startedAt: new Date(startedAt) }),
   });
 }

@@ -1,5 +1,5 @@
 /** What reviewers can decide, and what becomes of it. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from '@langchain/langgraph';
@@ -174,4 +174,13 @@ test('O-18 OB-13 a request that says whose it is is answered by nobody else', as
   await expect(lab.service.run(answered('yes'), bob)).rejects.toThrow('has no request');
   const ann = { configurable: { ...configurable, user_id: 'ann', chat_id: '束'.repeat(60) } };
   expect(await lab.service.run(answered('yes'), ann)).toMatchObject({ status: 'completed' });
+});
+
+test('OB-10 the record of a rejection does not call it a failure', async () => {
+  await using lab = await laboratory.start({ config: WRITES, code: writing(1) });
+  await lab.service.run(REQUEST, thread('t'));
+  const rejected: unknown = await lab.service.run(answered('no'), thread('t')).catch((error: unknown) => error);
+  const notebook = readFileSync(path.join((rejected as { folderPath: string }).folderPath, 'notebook.ipynb'), 'utf8');
+  expect(notebook).toContain('# Rejected, and Not Executed');
+  expect(notebook).not.toContain('Failed Execution');
 });

@@ -139,3 +139,17 @@ test('O-29 OB-01 code runs on the Python that the configuration names', async ()
     expect(executionResult.results).toEqual({ prefix: environment });
   }
 });
+
+test('O-20 O-21 a result cannot be changed, and gives its dictionary', async () => {
+  await using lab = await laboratory.start();
+  const result = await lab.service.invoke(REQUEST, CONFIG);
+  expect([Object.isFrozen(result), Object.isFrozen(result.execution_result)]).toEqual([true, true]);
+  const { folder_path: folder, notebook_path: notebook } = result.execution_result;
+  expect(result.execution_result.to_dict()).toMatchObject({
+    results: { answer: 42 },
+    execution_folder: folder,
+    notebook_path: notebook,
+    figure_count: 0,
+  });
+  expect(Object.keys(result.executionResult)).not.toContain('to_dict');
+});
