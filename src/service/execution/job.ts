@@ -37,6 +37,8 @@ export interface JobResult {
   /** When the code began to run, as ISO 8601 text: results are kept as JSON. */
   readonly startedAt: string;
   readonly execution: Execution;
+  /** The interpreter that ran it: a path of this machine, or the name of a kernel. */
+  readonly python: string;
   /** What it printed and showed, in order. */
   readonly outputs: readonly TranscriptItem[];
   /** What the items of `results` are in Python, by name; the session's own word. */

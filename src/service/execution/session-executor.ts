@@ -61,6 +61,7 @@ export class SessionExecutor implements CodeExecutor {
     return {
       startedAt,
       execution,
+      python: interpreter.environment.python,
       outputs: transcript.items(),
       resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
       attempts: job.isPreview

@@ -12,7 +12,7 @@ import { jobOf } from './job-of.ts';
 import { tell, type Parts } from './parts.ts';
 import type { Preview } from './preview.ts';
 
-type Ran = Pick<JobResult, 'startedAt' | 'execution' | 'outputs' | 'resultTypes'>;
+type Ran = Pick<JobResult, 'startedAt' | 'python' | 'execution' | 'outputs' | 'resultTypes'>;
 /** What the guard of python/readonly_guard.py raises; the session's own word. */
 const REFUSED = 'WriteRefused';
 const MAX_SOURCE = 8000;
@@ -72,7 +72,7 @@ async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ra
   const { startedAt, execution, outputs, resultTypes } = ran;
   const { request, attempt, folder, verdict } = state;
   const details = { executionMode: verdict.mode, outputs, startedAt: new Date(startedAt) };
-  const error = failureOf(execution, attempt, { folderPath: folder });
+  const error = failureOf(ran, attempt, { folderPath: folder });
   if (error !== null) {
     await record.recordAttempt(attemptOf(state, 'execution_failed', { error: error.message, execution }), details);
     return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, ...ran });
