@@ -18,7 +18,7 @@ PROCESS_EVENTS = frozenset(
 
 
 class Settings(TypedDict):
-    """What is refused; `writes` has names such as `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`."""
+    """What is refused; `writes` has names such as `epics.caput`, `epics.PV().put`, `write_channel`, `PV().put`."""
 
     mode: str
     wayOut: str
@@ -52,11 +52,14 @@ class WriteGuard:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._bare: list[str] = []
+        self._methods: list[tuple[str, list[str]]] = []  # of classes that any module may have
         self._targets: dict[str, list[tuple[str, list[str]]]] = {}
         for pattern in settings["writes"]:
             parts = pattern.replace("()", "").split(".")
             if len(parts) == 1:
                 self._bare.append(pattern)
+            elif pattern.partition(".")[0].endswith("()"):
+                self._methods.append((pattern, parts))
             elif parts[0] and parts[-1] != "*=":  # `.method` belongs to no module, `*=` ends in a method that is listed
                 self._targets.setdefault(parts[0], []).append((pattern, parts))
 
@@ -90,6 +93,9 @@ class WriteGuard:
         for bare in self._bare:
             if callable(namespace.get(bare)) and name != "__main__":
                 namespace[bare] = _refusing(f"{name}.{bare}()", self._settings)
+        for pattern, parts in self._methods:
+            if isinstance(namespace.get(parts[0]), type) and name != "__main__":
+                self._replace(sys.modules[name], parts, f"{name}.{pattern}")
         for pattern, parts in self._targets.get(name.partition(".")[0], []):
             for end in range(len(parts) - 1, 0, -1):
                 module = sys.modules.get(".".join(parts[:end]))

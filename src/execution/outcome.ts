@@ -11,6 +11,8 @@ export type Outcome =
       readonly exitCode: number | null;
       /** What happened, in words. */
       readonly reason: string;
+      /** Where the program had no part in it: the way to where it runs broke off, and what became of it is not known. */
+      readonly cause?: 'connection';
     };
 
 /** An uncaught Python exception. */

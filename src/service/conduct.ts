@@ -12,11 +12,11 @@ export interface Conduct {
 }
 
 /**
- * Runs the graph until it ends or waits, and tells its progress. It is always a graph of its own: called from a node of
+ * Runs the graph until it ends or waits, and tells its progress; null goes on where it was left. It is always a graph of its own: called from a node of
  * another graph it would else take that one's checkpoints for its own, and an interrupt would not come back here.
  */
 export async function* conduct(
-  input: ServiceState | Command,
+  input: ServiceState | Command | null,
   { graph, threadId, recursionLimit, signal }: Conduct,
 ): AsyncGenerator<Progress, void, undefined> {
   const stop = new AbortController();

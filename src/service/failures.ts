@@ -29,6 +29,32 @@ export abstract class PythonExecutorError extends Error {
   shouldRetryCodeGeneration(): boolean {
     return this.category === 'code_related';
   }
+
+  /** What to tell a person. */
+  getUserMessage(): string {
+    return this.message;
+  }
+
+  // The same as examples of the reference read it.
+  get folder_path(): string | null {
+    return this.folderPath;
+  }
+
+  get technical_details(): Readonly<Record<string, unknown>> {
+    return this.technicalDetails;
+  }
+
+  should_retry_execution(): boolean {
+    return this.shouldRetryExecution();
+  }
+
+  should_retry_code_generation(): boolean {
+    return this.shouldRetryCodeGeneration();
+  }
+
+  get_user_message(): string {
+    return this.getUserMessage();
+  }
 }
 
 export class ContainerConnectivityError extends PythonExecutorError {
@@ -45,7 +71,7 @@ export class ContainerConnectivityError extends PythonExecutorError {
     this.port = port;
   }
 
-  getUserMessage(): string {
+  override getUserMessage(): string {
     return `The Jupyter server at ${this.host}:${this.port} cannot be reached. Start it, or set execution_method to "local".`;
   }
 }
@@ -135,14 +161,24 @@ export class ExecutionTimeoutError extends PythonExecutorError {
   }
 }
 
-/** The policy refuses the code; other code of the same kind would be refused as well. */
+/** The policy refuses the code. Other code may be allowed, unless a person wrote this one. */
 export class PolicyRefusedError extends PythonExecutorError {
-  readonly category = 'workflow';
+  readonly category: 'code_related' | 'workflow';
   readonly reasons: readonly string[];
+  readonly isFinal: boolean;
 
-  constructor(message: string, { reasons, ...facts }: FailureFacts & { readonly reasons: readonly string[] }) {
+  constructor(
+    message: string,
+    {
+      reasons,
+      isFinal = false,
+      ...facts
+    }: FailureFacts & { readonly reasons: readonly string[]; readonly isFinal?: boolean },
+  ) {
     super(message, facts);
     this.reasons = reasons;
+    this.isFinal = isFinal;
+    this.category = isFinal ? 'workflow' : 'code_related';
   }
 }
 

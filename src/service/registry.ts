@@ -38,7 +38,8 @@ export function getRegistry(): Registry {
 }
 
 /**
- * The configuration of the registered service, for `configurable` of a call; single keys may be put over it. Keys and
+ * The configuration of the registered service, for `configurable` of a call. Of what is put over it the service reads
+ * `execution_method`, `user_id` and `chat_id`; all else is as it was configured. Keys and
  * passwords are left out: what is configurable is shown in traces, and the service has its own.
  */
 export function getFullConfiguration(name = 'python_executor'): Record<string, unknown> {
@@ -48,7 +49,7 @@ export function getFullConfiguration(name = 'python_executor'): Record<string, u
 function withoutSecrets(configuration: Configuration): Configuration {
   const { framework, models, langgraph: _langgraph, ...rest } = configuration;
   const { container, modes, generators: _generators, ...execution } = framework.execution;
-  const { jupyter_token: _token, ...reachable } = container;
+  const { jupyter_token: _token, read_only, write_access, ...reachable } = container;
   const { api_key: _key, ...model } = models.python_code_generator;
   return {
     ...rest,
@@ -57,7 +58,7 @@ function withoutSecrets(configuration: Configuration): Configuration {
       execution: {
         ...execution,
         generators: {},
-        container: reachable,
+        container: { ...reachable, read_only: withoutToken(read_only), write_access: withoutToken(write_access) },
         modes: {
           read_only: { ...modes.read_only, environment: {} },
           write_access: { ...modes.write_access, environment: {} },
@@ -67,4 +68,11 @@ function withoutSecrets(configuration: Configuration): Configuration {
     models: { ...models, python_code_generator: model },
     langgraph: {},
   };
+}
+
+function withoutToken<T extends { readonly jupyter_token?: string | undefined }>({
+  jupyter_token: _token,
+  ...reachable
+}: T) {
+  return reachable;
 }

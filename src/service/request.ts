@@ -4,14 +4,23 @@ import type { Json } from '../execution/execution.ts';
 
 const JsonObject = z.record(z.string(), z.json());
 
+const Whose = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must be text without NUL or halves of characters');
+
 /** A task for the service. On the wire its keys are snake_case, as the examples write them; both spellings are taken. */
 const Request = z.strictObject({
   userQuery: z.string().describe('What the user asked, in their words'),
   taskObjective: z.string().min(1).describe('What this step is to achieve'),
   executionFolderName: z
     .string()
-    .regex(/^[\w.-]{1,100}$/, 'must have 1 to 100 letters, digits, ".", "_" or "-"')
-    .describe('Part of the name of the folder that keeps the record'),
+    .min(1)
+    .max(1000)
+    .regex(/^[^/\\\0]*$/, 'must be a name, not a path')
+    .transform((name) => name.replaceAll(/[^\w.-]+/g, '_').slice(0, 100))
+    .describe('Part of the name of the folder that keeps the record; what a name cannot have becomes "_"'),
   capabilityPrompts: z.array(z.string()).default([]).describe('Further guidance for the generation'),
   expectedResults: z
     .record(z.string(), z.string())
@@ -22,9 +31,10 @@ const Request = z.strictObject({
   approvedCode: z.string().nullable().default(null).describe('Code to run instead of generating some'),
   existingExecutionFolder: z.string().nullable().default(null).describe('A folder of an earlier request to go on in'),
   sessionContext: z
-    .strictObject({ chatId: z.string().optional(), userId: z.string().optional() })
+    .strictObject({ chatId: Whose.optional(), userId: Whose.optional() })
     .nullable()
-    .default(null),
+    .default(null)
+    .describe('Whose request it is; whoever answers it gives the same in `configurable`'),
 });
 
 export type PythonExecutionRequest = Readonly<z.infer<typeof Request>>;

@@ -23,6 +23,8 @@ export interface PythonExecutionSuccess {
   readonly notebookPath: string;
   readonly notebookLink: string;
   readonly figurePaths: readonly string[];
+  /** Copies of what the code wrote. */
+  readonly filePaths: readonly string[];
 }
 
 /** The keys that callers of the reference read. */
@@ -36,6 +38,7 @@ export function successOnTheWire(success: PythonExecutionSuccess): Readonly<Reco
     notebook_link: success.notebookLink,
     figure_paths: success.figurePaths,
     figure_count: success.figurePaths.length,
+    file_paths: success.filePaths,
   };
 }
 

@@ -5,7 +5,7 @@ import type { Approval } from '../storage/approval/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
-import { isAnswerable, nothingWaits, stillWaiting, takenOver, waitsForAnother } from './approval/waiting.ts';
+import { assertFree, nothingWaits, takenOver, waitsForAnother } from './approval/waiting.ts';
 import { conduct, stateOf, type Conduct } from './conduct.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
@@ -19,7 +19,7 @@ import type { CodeAnalyzer } from './policy/code-analyzer.ts';
 import type { Records } from './records/records.ts';
 import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
 import { spelled, type SpelledResult } from './spelled-result.ts';
-import { threadOf, type ServiceConfig, type Thread } from './thread.ts';
+import { ofSession, threadOf, type ServiceConfig, type Thread } from './thread.ts';
 
 export interface ServiceParts {
   readonly configuration: Configuration;
@@ -100,9 +100,8 @@ export class PythonExecutorService implements AsyncDisposable {
     input: PythonExecutionRequestInput | Command,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    const thread = threadOf(config);
-    if (isCommand(input)) yield* this.#resume(input, thread, config);
-    else if (typeof input === 'object' && input !== null) yield* this.#begin(input, thread, config);
+    if (isCommand(input)) yield* this.#resume(input, threadOf(config), config);
+    else if (typeof input === 'object' && input !== null) yield* this.#begin(input, config);
     else throw new TypeError(`The service takes a PythonExecutionRequest or a Command, not ${typeof input}.`);
   }
 
@@ -140,13 +139,19 @@ export class PythonExecutorService implements AsyncDisposable {
 
   async *#begin(
     input: PythonExecutionRequestInput,
-    thread: Thread,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
+    threadOf(config); // before the request: what is wrong with both is most likely a call that is all wrong
     const request = parseRequest(input);
+    const thread = threadOf(ofSession(config, request));
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
-    const waiting = (await this.standing(config))?.approval;
-    if (waiting && isAnswerable(waiting)) throw stillWaiting(waiting);
+    const { values, isWaiting } = await stateOf(this.#conduct(thread.id, config));
+    const concerns = assertFree(
+      values,
+      values.approvalId ? await this.approvals.get(values.approvalId) : null,
+      isWaiting,
+    );
+    await this.approvals.withdraw(thread.id, 'a new request began on its thread');
     const record = await this.#parts.records(method).begin(request);
     const state = beginning(request, {
       threadId: thread.id,
@@ -156,6 +161,7 @@ export class PythonExecutorService implements AsyncDisposable {
       inputs: await record.keepInputs(config.files ?? {}),
       attemptsBefore: record.latestAttemptNumber,
       caller: config.caller ?? null,
+      concerns,
     });
     yield* this.#drive(state, state, config);
   }
@@ -181,6 +187,7 @@ export class PythonExecutorService implements AsyncDisposable {
     threadId: string,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
+    yield* this.#wake(this.#conduct(threadId, config));
     const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
     const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
     // Whoever decides about an old question has not seen the code of the one that its thread asks now.
@@ -197,6 +204,14 @@ export class PythonExecutorService implements AsyncDisposable {
       if (event.type === 'settled') await claim.finish(event.status);
       yield event;
     }
+  }
+
+  /** A process that died after it had asked, and before it paused for the answer, left a graph that does not wait. */
+  async *#wake(run: Conduct): AsyncGenerator<ServiceEvent, void, undefined> {
+    const { values, isWaiting } = await stateOf(run);
+    if (isWaiting || values.requestId === undefined || values.outcome) return;
+    const pending = await this.approvals.list({ threadId: run.threadId, status: 'pending' });
+    if (pending.some(({ requestId }) => requestId === values.requestId)) yield* conduct(null, run);
   }
 
   async *#drive(

@@ -1,4 +1,5 @@
-import type { PythonExecutionSuccess, PythonServiceResult } from './result.ts';
+import type { Json } from '../execution/execution.ts';
+import { successOnTheWire, type PythonExecutionSuccess, type PythonServiceResult } from './result.ts';
 
 /** The fields of a result as examples of the reference read them. */
 interface SnakeCase {
@@ -8,6 +9,9 @@ interface SnakeCase {
     readonly notebook_path: string;
     readonly notebook_link: string;
     readonly figure_paths: readonly string[];
+    readonly file_paths: readonly string[];
+    /** With the keys that callers of the reference read. */
+    to_dict(): Readonly<Record<string, Json>>;
   };
   readonly generated_code: string;
   readonly generation_attempt: number;
@@ -17,10 +21,14 @@ interface SnakeCase {
 /** A result whose fields can be read by either spelling. */
 export type SpelledResult = PythonServiceResult & SnakeCase;
 
-/** The second spelling does not show: what is printed, stored or spread has each field once. */
+/** Frozen. The second spelling does not show: what is printed, stored or spread has each field once. */
 export function spelled(result: PythonServiceResult): SpelledResult {
-  const executionResult = withSnakeCase(result.executionResult);
-  return withSnakeCase({ ...result, executionResult }) as unknown as SpelledResult;
+  const executionResult = Object.defineProperty(withSnakeCase(result.executionResult), 'to_dict', {
+    value: () => successOnTheWire(result.executionResult),
+  });
+  return Object.freeze(
+    withSnakeCase({ ...result, executionResult: Object.freeze(executionResult) }),
+  ) as unknown as SpelledResult;
 }
 
 function withSnakeCase<T extends object>(fields: T): T {

@@ -7,6 +7,7 @@ import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
+import { endpointOf } from './execution/endpoint.ts';
 import { Executors, type InterpreterSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
@@ -17,6 +18,7 @@ import { generate } from './nodes/generate.ts';
 import type { Parts } from './nodes/parts.ts';
 import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
+import { FILES_HERE, JupyterShowroom } from './records/showroom.ts';
 import { PythonExecutorService } from './service.ts';
 import { storagePlace } from './storage-place.ts';
 
@@ -107,13 +109,14 @@ type RecordsOf = (method: ExecutionMethod) => Records;
 
 function makeRecords(configuration: Configuration, baseDir: string, executors: Executors): RecordsOf {
   const { agent_data_dir: directory, executed_python_scripts_dir: scriptsDir } = configuration.file_paths;
-  const { jupyter_host: host, jupyter_port: port } = configuration.framework.execution.container;
+  const { url, token } = endpointOf(configuration, 'read_only');
+  const lab = token === undefined ? FILES_HERE : new JupyterShowroom({ url, token }, scriptsDir);
   return (method) =>
     new Records({
       agentDataDir: path.resolve(baseDir, directory),
       scriptsDir,
-      links: method === 'local' ? { kind: 'file' } : { kind: 'jupyter', host, port },
+      showroom: method === 'local' ? FILES_HERE : lab,
       pythonVersion: '3',
-      openArtifact: async (id) => (await executors.local()).artifacts.open(id),
+      openArtifact: (id) => executors.openArtifact(method, id),
     });
 }

@@ -6,7 +6,7 @@ import { checkRecord, Name, toJsonText, type Json } from './values.ts';
 const MAX_DETAILS_BYTES = 256 << 10;
 const MAX_LISTED = 1000;
 
-/** What happened, in one word: `requested`, `approved`, `executed`, `refused`, … */
+/** What happened, in one word: `requested`, `approved`, `claimed`, `executed`, `finished`, `refused`, … */
 const Action = z
   .string()
   .regex(/^[a-z]+(-[a-z]+)*$/, 'must be lower case words joined by "-"')

@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -17,6 +17,7 @@ import { SettingsParser } from '../../src/session/options.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { forModel } from '../../src/text/for-model.ts';
 import { installJupyter, TestJupyterServer } from '../support/jupyter-server.ts';
+import { startProxy } from '../support/proxy.ts';
 import { conformance } from './engine/conformance.ts';
 import { Subject } from './engine/laboratory.ts';
 
@@ -131,7 +132,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
 
   test('a connection that breaks off between runs costs nothing', async () => {
     await using quiet = await TestJupyterServer.start(python);
-    const proxy = await startProxy(quiet);
+    const proxy = await startProxy(quiet.access.url);
     await using own = await startJupyterEngine({ ...quiet.access, url: proxy.url });
     await using distant = await openOn(own);
     await distant.run('value = 42');
@@ -145,7 +146,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
   });
 
   test('a connection that breaks off during a run ends it, and the kernel does not run on', async () => {
-    const proxy = await startProxy(server);
+    const proxy = await startProxy(server.access.url);
     await using remote = await startJupyterEngine({ url: proxy.url, token: server.access.token });
     await using distant = await openOn(remote);
     const events = distant.stream("print('begun', flush=True)\nimport time\ntime.sleep(60)");
@@ -155,7 +156,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     expect(last.value).toMatchObject({
       type: 'done',
       summary: {
-        outcome: { status: 'crashed', reason: expect.stringContaining('connection') as string },
+        outcome: { status: 'crashed', cause: 'connection', reason: expect.stringContaining('connection') as string },
         state: { status: 'lost' },
       },
     });
@@ -316,20 +317,6 @@ async function freePort(): Promise<number> {
   const { port } = listener.address() as AddressInfo;
   listener.close();
   return port;
-}
-
-/** Something between us and the server that can break. */
-async function startProxy(server: TestJupyterServer): Promise<{ url: string; cut: () => void }> {
-  const sockets = new Set<Socket>();
-  const listener = createServer((near) => {
-    const far = connect(Number(new URL(server.access.url).port), '127.0.0.1');
-    near.pipe(far).pipe(near);
-    for (const socket of [near, far]) sockets.add(socket.on('error', () => socket.destroy()));
-  }).listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  onTestFinished(() => void listener.close());
-  const { port } = listener.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, cut: () => sockets.forEach((socket) => socket.destroy()) };
 }
 
 /** Resolves when a WebSocket of this process has closed, and its owner was told. */

@@ -31,7 +31,7 @@ async function runAndValidate(
   const probe = typesProbe(await readPython('cell/result_types.py'), Object.keys(expected));
   const { value } = await session.runCode(probe, { resultVariable: TYPES_VARIABLE, echo: 'none' });
   const types = parseTypes(value);
-  return { execution, verdict: validateResults(execution.value, expected, types), isProbed: types !== undefined };
+  return { execution, verdict: validateResults(execution.value, expected, { types }), isProbed: types !== undefined };
 }
 
 const ALL_TYPES = {

@@ -8,6 +8,7 @@ import { createInterpreter, type Execution, type Interpreter, type Json, type Ru
 import type { Notebook } from '../../src/notebook/nbformat.ts';
 import type { ExecutionRecord } from '../../src/service/records/record.ts';
 import { Records } from '../../src/service/records/records.ts';
+import { FILES_HERE } from '../../src/service/records/showroom.ts';
 import { parseRequest, type PythonExecutionRequest } from '../../src/service/request.ts';
 import type { AttemptStage } from '../../src/service/result.ts';
 import { validateResults } from '../../src/service/results/validate.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
   records = new Records({
     agentDataDir: home,
-    links: { kind: 'file' },
+    showroom: FILES_HERE,
     pythonVersion: interpreter.environment.version,
     openArtifact: (id) => interpreter.artifacts.open(id),
   });

@@ -24,16 +24,17 @@ describeBackends(({ fresh, query }) => {
       code: '1',
       requestedBy: 'agent',
     });
-    await approvals.decide(asked.id, { type: 'edit', code: '2', reason: 'why not' }, { by: 'ada' });
+    const decided = await approvals.decide(asked.id, { type: 'edit', code: '2', reason: 'why not' }, { by: 'ada' });
     await approvals.claimExecution(asked.id, 'run-1', 1000);
     await approvals.finish(asked.id, 'run-1', { status: 'raised' });
     const entries = await audit.list({ approvalId: asked.id });
     const common = { approvalId: asked.id, threadId: 't', codeSha256: asked.codeSha256 };
+    const edited = { ...common, codeSha256: decided.decision?.codeSha256 };
     expect(entries).toMatchObject([
       { ...common, actor: 'agent', action: 'requested' },
       { ...common, actor: 'ada', action: 'edited', details: { reason: 'why not' } },
-      { ...common, actor: 'run-1', action: 'claimed' },
-      { ...common, actor: 'run-1', action: 'executed', details: { outcome: { status: 'raised' } } },
+      { ...edited, actor: 'run-1', action: 'claimed' },
+      { ...edited, actor: 'run-1', action: 'finished', details: { outcome: { status: 'raised' } } },
     ]);
   });
 

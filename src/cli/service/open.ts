@@ -40,13 +40,17 @@ const MAX_TIMEOUT_MS = 24 * 3_600_000;
  * Reads the configuration, once. Paths in a file begin where it lies, and without one in the data directory: approvals must
  * find the records again, from whatever directory they are decided in.
  */
-export async function configure(flags: ServiceFlags, { environment }: Context): Promise<Setup> {
+export async function configure(flags: ServiceFlags, { environment, stderr }: Context): Promise<Setup> {
   const { dataDir } = parseConfig(configOf(machineFlags(flags), environment), environment);
   const named = flags.config ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined);
   const configFile = named === undefined ? undefined : path.resolve(named);
-  const loaded = await loadConfiguration(
-    configFile === undefined ? { text: BUILT_IN, environment } : { path: configFile, environment },
-  );
+  const warnings: string[] = [];
+  const loaded = await loadConfiguration({
+    ...(configFile === undefined ? { text: BUILT_IN } : { path: configFile }),
+    environment,
+    onWarning: (text) => warnings.push(text),
+  });
+  for (const warning of warnings) await stderr.line(`note: ${warning}`);
   return {
     configuration: withFlags(loaded, flags),
     configFile,

@@ -40,9 +40,14 @@ export async function printResult(result: PythonServiceResult, { json }: Manner,
   });
   await stdout.line(stdout.style('bold', rows.length === 0 ? 'No results' : 'Results'));
   if (rows.length > 0) await stdout.line(alignColumns(rows, '  '));
-  const { notebookPath, folderPath, figurePaths } = executionResult;
+  const { notebookPath, folderPath, figurePaths, filePaths } = executionResult;
   await printPlaces(
-    [...figurePaths.map((file) => ['Figure', file]), ['Notebook', notebookPath], ['Folder', folderPath]],
+    [
+      ...figurePaths.map((file) => ['Figure', file]),
+      ...filePaths.map((file) => ['File', file]),
+      ['Notebook', notebookPath],
+      ['Folder', folderPath],
+    ],
     stdout,
   );
   return 0;

@@ -167,8 +167,9 @@ export class Run {
 
   /** Whatever may go on there must not go on unseen. */
   #lost(reason: string): Ending {
+    const cause = this.#kernel.isDisconnected ? ({ cause: 'connection' } as const) : {};
     this.#kernel.giveUp(reason);
-    const crashed: Outcome = { status: 'crashed', signal: null, exitCode: null, reason };
+    const crashed: Outcome = { status: 'crashed', signal: null, exitCode: null, reason, ...cause };
     const outcome = this.#stopCause === null ? crashed : this.#outcomeOfStop(this.#stopCause);
     return { outcome, error: null, loss: reason, variables: UNTOUCHED, dataframes: [], saved: [], value: null };
   }

@@ -11,6 +11,8 @@ const PYEPICS_PV = ['epics.PV()', 'epics.pv.PV()'];
 const DEFAULT_WRITES: readonly string[] = [
   'write_channel',
   'write_channels',
+  '.set_value',
+  'PV().put', // wherever a laboratory has its own; a bare `.put` would be that of every queue
   ...inside(
     'epics',
     'caput caput_many ca.put ca.sg_put Device().put device.Device().put Motor().move motor.Motor().move',
@@ -41,6 +43,8 @@ const DEFAULT_WRITES: readonly string[] = [
 const DEFAULT_READS: readonly string[] = [
   'read_channel',
   'read_channels',
+  '.get_value',
+  'PV().get',
   ...inside('epics', 'caget caget_many cainfo camonitor ca.get Device().get'),
   ...PYEPICS_PV.flatMap((pv) => inside(pv, 'get value')),
   ...P4P.flatMap((client) => inside(client, 'Context().get Context().monitor')),

@@ -3,7 +3,7 @@ import type { Use } from './facts.ts';
 /** How sure it is that a use is what a pattern means. */
 export type Match = 'certain' | 'possible';
 
-/** Names that read or write: `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`, `.set_value`. */
+/** Names that read or write: `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`, `PV().put`, `.set_value`. */
 export class PatternSet {
   /** By their last part, `*` for those that take any: code may use thousands of names. */
   readonly #patterns = new Map<string, Pattern[]>();
@@ -30,19 +30,28 @@ interface Pattern {
   readonly parts: readonly string[];
   readonly isStore: boolean;
   readonly isFunction: boolean;
+  /** Of a class that any module may have. */
+  readonly isOfAnyModule: boolean;
 }
 
 function parsePattern(text: string): Pattern {
   const body = text.replace(/=$/u, '');
-  return { parts: partsOf(body), isStore: text.endsWith('='), isFunction: !body.includes('()') };
+  return {
+    parts: partsOf(body),
+    isStore: text.endsWith('='),
+    isFunction: !body.includes('()'),
+    isOfAnyModule: /^\w+\(\)\./u.test(body),
+  };
 }
 
 /** The last parts are the same, or the pattern takes any. */
 function matchOne(
-  { parts: wanted, isStore, isFunction }: Pattern,
+  { parts: wanted, isStore, isFunction, isOfAnyModule }: Pattern,
   { name, parts, roots }: { name: string; parts: readonly string[]; roots: ReadonlySet<string> },
 ): Match | undefined {
   const root = wanted[0] ?? '';
+  if (isOfAnyModule)
+    return `.${name}`.includes(`.${root}()`) && isSame(wanted, parts.slice(-wanted.length)) ? 'certain' : undefined;
   if (root === '') return parts.length > 1 ? 'certain' : undefined; // a method of whatever object
   if (wanted.length === 1 || isSame(wanted, parts)) return 'certain';
   if (isStore || wanted.at(-1) === '*') return undefined; // every class may have a `value` to set

@@ -4,7 +4,7 @@ import type { Caller } from '../graph/state.ts';
 import { parseRequest, type PythonExecutionRequestInput } from '../request.ts';
 import type { SpelledResult } from '../spelled-result.ts';
 import type { Progressed, PythonExecutorService, Standing } from '../service.ts';
-import type { ServiceConfig } from '../thread.ts';
+import { ofSession, type ServiceConfig } from '../thread.ts';
 
 export interface NestedCall {
   readonly service: PythonExecutorService;
@@ -22,9 +22,11 @@ export interface NestedCall {
  * decided elsewhere meanwhile, or that ended before the node did, gives its result and does not run again.
  */
 export async function handleServiceWithInterrupts(call: NestedCall): Promise<SpelledResult> {
-  const { service, request, config, logger, capabilityName = call.capability_name ?? 'capability' } = call;
+  const { service, request, logger, capabilityName = call.capability_name ?? 'capability' } = call;
+  const parsed = parseRequest(request);
+  const config = ofSession(call.config, parsed);
   const standing = await service.standing(config);
-  const isSame = standing !== null && isDeepStrictEqual(standing.request, parseRequest(request));
+  const isSame = standing !== null && isDeepStrictEqual(standing.request, parsed);
   let caller = callerOf(isSame ? standing : null);
   // LangGraph gives the answers of this node again, in their order: those that were used up come first.
   for (let used = 0; used < (caller?.answers ?? 0); used += 1) interrupt(ANSWERED);

@@ -1,7 +1,7 @@
 /** How a capability of a larger graph hears of a decision that was made while it waited. */
 import { ServiceConfigurationError } from '../failures.ts';
 
-/** The part of a graph's state that carries a decision. Both spellings are read. */
+/** The part of a graph's state that carries a decision, in the spelling of the reference. */
 export interface ApprovalState {
   readonly approval_approved?: boolean | null;
   readonly approved_payload?: Readonly<Record<string, unknown>> | null;

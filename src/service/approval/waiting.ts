@@ -3,14 +3,29 @@ import type { Approval } from '../../storage/approval/approval.ts';
 import { undecidable } from '../../storage/approval/errors.ts';
 import { ServiceConfigurationError, WorkflowError } from '../failures.ts';
 import type { ServiceState } from '../graph/state.ts';
+import { hashOf } from './answer.ts';
 import { taken } from './claim.ts';
 
-/** Whether an answer can still lead somewhere: it was not given, or given by somebody who did not come to act on it. */
-export function isAnswerable({ status, run }: Approval): boolean {
-  return status !== 'expired' && run === null;
+/**
+ * Refuses a new request on a thread whose last one waits for an answer or runs approved code. Gives what must be told
+ * about the last one: code that was lost half way may have written, and nobody else would hear of it.
+ */
+export function assertFree(last: Partial<ServiceState>, asked: Approval | null, isWaiting: boolean): string[] {
+  if (last.outcome) return [];
+  if (isWaiting && asked?.run === null && asked.status !== 'expired') throw stillWaiting(asked);
+  const isUnfinished = asked?.run != null && asked.run.status !== 'finished';
+  const mayHaveRun = isUnfinished || last.next === 'execute';
+  if (!mayHaveRun || last.verdict?.mode === 'read_only') return [];
+  if (asked?.run?.status === 'running') throw taken(asked.id, asked.run.status);
+  return [lostRun(last.code ?? '', asked)];
 }
 
-export function stillWaiting({ id }: Approval): Error {
+function lostRun(code: string, asked: Approval | null): string {
+  const whose = asked === null ? '' : `, of approval ${asked.id}`;
+  return `Earlier code of this thread (sha256 ${hashOf(code).slice(0, 12)}…${whose}) was stopped or lost with its process: it may have written, in part or in full. Look at what it changed before this code runs.`;
+}
+
+function stillWaiting({ id }: Approval): Error {
   return new ServiceConfigurationError(
     `This thread waits for approval ${id}. Answer it with new Command({ resume: … }), or use another thread_id for a new request.`,
   );

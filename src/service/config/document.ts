@@ -81,7 +81,7 @@ export class ConfigDocument {
         const key = keyNameOf([...ancestors, node], position);
         if ('problem' in result) problems.push({ line: this.#lineAt(node), key, text: result.problem });
         else {
-          node.value = result.text;
+          node.value = result.text === '' && result.hasReference ? null : result.text; // `${NAME:-}` says nothing
           if (result.hasReference) interpolated.add(key);
         }
       },

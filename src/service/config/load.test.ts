@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { endpointOf } from '../execution/endpoint.ts';
 import { loadConfiguration, withOverrides } from './load.ts';
 import type { Configuration } from './schema.ts';
 
@@ -55,6 +56,7 @@ test('O-22 to O-32: the documented configuration is read, every key of it (OB-01
     max_generation_retries: 3,
     max_execution_retries: 3,
     execution_timeout_seconds: 600,
+    max_results_mb: 64,
   });
   expect(configuration.framework.execution).toMatchObject({
     execution_method: 'container',
@@ -74,7 +76,12 @@ test('O-22 to O-32: the documented configuration is read, every key of it (OB-01
 test('O-22 to O-28, X-14: what is left out has the documented defaults, and runs in the sandbox of this machine', async () => {
   const { framework, execution_control, control_system, file_paths } = await load('approval: {}');
   expect(framework).toEqual({
-    python_executor: { max_generation_retries: 3, max_execution_retries: 3, execution_timeout_seconds: 600 },
+    python_executor: {
+      max_generation_retries: 3,
+      max_execution_retries: 3,
+      execution_timeout_seconds: 600,
+      max_results_mb: 64,
+    },
     execution: {
       execution_method: 'local',
       modes: {
@@ -93,7 +100,13 @@ test('O-22 to O-28, X-14: what is left out has the documented defaults, and runs
           environment: {},
         },
       },
-      container: { jupyter_host: 'localhost', jupyter_port: 8888 },
+      container: {
+        jupyter_host: 'localhost',
+        jupyter_port: 8888,
+        jupyter_scheme: 'http',
+        read_only: {},
+        write_access: {},
+      },
       local: { memory_mb: 1024, mounts: [] },
       code_generator: 'basic',
       generators: {},
@@ -135,7 +148,7 @@ framework:
 execution_control: { epics: { writes_enabled: "\${WRITES}" } }
 `;
   const configuration = await load(text, { HOST: 'lab', TOKEN: '12345', WRITES: 'true', MODE: '' });
-  expect(configuration.framework.execution.container).toEqual({
+  expect(configuration.framework.execution.container).toMatchObject({
     jupyter_host: 'lab.example.org',
     jupyter_port: 8889,
     jupyter_token: '12345',
@@ -183,6 +196,67 @@ completely_different: 1
   expect(message).toContain('line 9: execution: unknown key; did you mean framework.execution?');
   expect(message).toMatch(/line 11: completely_different: unknown key$/mu);
   expect(message).toContain('docs/service-config.md');
+});
+
+test('O-59 O-55 O-84 O-115 U-73: keys of the reference for other parts are taken, and said to do nothing', async () => {
+  const warnings: string[] = [];
+  const text = `
+approval:
+  capabilities: { python_execution: { mode: epics_writes }, memory: { enabled: true } }
+execution_control:
+  limits: { max_reclassifications: 1, max_planning_attempts: 2, max_step_retries: 3, max_execution_time_seconds: 3000, graph_recursion_limit: 50 }
+container_runtime: auto
+langgraph: { use_postgres: false }
+services: { jupyter: { containers: { read: { hostname: x, port_host: 8088 } } } }
+`;
+  const configuration = await loadConfiguration({ text, environment: {}, onWarning: (said) => warnings.push(said) });
+  expect(configuration.execution_control.limits).toEqual({ graph_recursion_limit: 50 });
+  expect(warnings).toHaveLength(8);
+  expect(warnings).toContainEqual(
+    expect.stringMatching(/^line 6 of config\.yml: container_runtime: .*does nothing here/),
+  );
+  const misspelt = 'approval: {}\nexecution_control: { limits: { max_step_retry: 3 } }\ncontainer_runtimes: auto';
+  expect(await messageOf(misspelt)).toMatch(/max_step_retry: unknown key[^]*container_runtimes: unknown key/);
+});
+
+test('O-115: each mode may have a server of its own', async () => {
+  const text = `
+approval: {}
+framework:
+  execution:
+    container:
+      jupyter_host: "::1"
+      jupyter_token: common
+      read_only: { jupyter_port: 8088 }
+      write_access: { jupyter_host: lab.example.org, jupyter_port: 8089, jupyter_scheme: https, jupyter_token: other }
+`;
+  const configuration = await load(text);
+  expect(endpointOf(configuration, 'read_only')).toEqual({
+    host: '::1',
+    port: 8088,
+    url: 'http://[::1]:8088',
+    token: 'common',
+  });
+  expect(endpointOf(configuration, 'write_access')).toMatchObject({
+    url: 'https://lab.example.org:8089',
+    token: 'other',
+  });
+});
+
+test('O-29: an empty section and a reference to nothing say nothing', async () => {
+  const text = `
+approval: {}
+framework:
+  execution:
+    local:
+    container: { jupyter_token: "\${TOKEN:-}", jupyter_port: "\${PORT:-}" }
+    modes: { read_only: { environment: { GATEWAY: "\${GATEWAY:-}" } } }
+`;
+  const { execution } = (await load(text)).framework;
+  expect(execution.local).toEqual({ memory_mb: 1024, mounts: [] });
+  expect(execution.container.jupyter_port).toBe(8888);
+  expect(execution.container.jupyter_token).toBeUndefined();
+  expect(execution.modes.read_only.environment).toEqual({});
 });
 
 test('U-73: wrong values are errors with line and full name', async () => {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../../errors.ts';
 import { ConfigDocument, type Problem } from './document.ts';
+import { withoutForeign, withoutNothing } from './foreign.ts';
 import { keysOf, namesIn } from './keys.ts';
 import { problemsOf } from './problems.ts';
 import { ConfigurationSchema, EXECUTION_METHODS, type Configuration } from './schema.ts';
@@ -11,11 +12,13 @@ const MAX_BYTES = 1 << 20;
 export type ConfigurationSource = ({ readonly path: string } | { readonly text: string }) & {
   /** Where `${NAME}` in values comes from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Told of keys that are taken and do nothing; by itself Node prints them as warnings. */
+  readonly onWarning?: ((text: string) => void) | undefined;
 };
 
 /** Reads `config.yml`, once. What is wrong with it, all of it, is one error; what comes back is complete and frozen. */
 export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
-  if ('text' in source) return parseConfiguration(source.text, 'config.yml', source.environment);
+  if ('text' in source) return parseConfiguration(source.text, 'config.yml', source);
   const text = await readFile(source.path, 'utf8').catch((error: unknown) => {
     throw new VivariumError(
       'CONFIG_INVALID',
@@ -23,7 +26,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
       { cause: error },
     );
   });
-  return parseConfiguration(text, path.basename(source.path), source.environment);
+  return parseConfiguration(text, path.basename(source.path), source);
 }
 
 /** The configuration of one request: what its `configurable` sets, put over the file. Further keys are not ours to judge. */
@@ -49,16 +52,22 @@ export function withOverrides(
 function parseConfiguration(
   text: string,
   name: string,
-  environment: ConfigurationSource['environment'],
+  { environment, onWarning = warn }: Pick<ConfigurationSource, 'environment' | 'onWarning'>,
 ): Configuration {
   if (text.length > MAX_BYTES) throw invalid(name, [{ text: `it is longer than ${MAX_BYTES} characters` }]);
   const document = new ConfigDocument(text, environment);
   if (document.problems.length > 0) throw invalid(name, document.problems);
-  const content = readContent(document, name);
+  const content = withoutForeign(withoutNothing(readContent(document, name)), (key, note) =>
+    onWarning(`line ${document.lineOf(key.split('.')) ?? '?'} of ${name}: ${key}: ${note}.`),
+  );
   const parsed = ConfigurationSchema.safeParse(content);
   const again = parsed.success ? parsed : ConfigurationSchema.safeParse(convertText(content, parsed.error, document));
   if (again.success) return deepFreeze(again.data);
   throw invalid(name, problemsOf(again.error, document, namesIn(keysOf(ConfigurationSchema))));
+}
+
+function warn(text: string): void {
+  process.emitWarning(text, { type: 'VivariumWarning', code: 'CONFIG_FOREIGN' });
 }
 
 function readContent(document: ConfigDocument, name: string): unknown {

@@ -20,6 +20,12 @@ const PythonExecutor = z.strictObject({
   max_generation_retries: Retries.default(3).describe('Further attempts after code that analysis refuses'),
   max_execution_retries: Retries.default(3).describe('Further attempts after code that fails when it runs'),
   execution_timeout_seconds: z.number().positive().max(86_400).default(600).describe('Longest one execution may take'),
+  max_results_mb: z
+    .int()
+    .min(1)
+    .max(256)
+    .default(64)
+    .describe('Size of `results` as JSON; more of it is a failed attempt'),
 });
 
 const modeShape = {
@@ -44,6 +50,20 @@ const WriteAccessMode = z.strictObject({
   ...modeShape,
 });
 
+const Port = z.int().min(1).max(65_535);
+const Token = Text.optional().describe('Its token; write `${JUPYTER_TOKEN}`, not the token');
+const Scheme = z.enum(['http', 'https']);
+
+/** A server of its own for a mode. */
+const ModeServer = z
+  .strictObject({
+    jupyter_host: Text.optional().describe('Another server for this mode'),
+    jupyter_port: Port.optional().describe('Its port'),
+    jupyter_token: Token.describe('Its token'),
+    jupyter_scheme: Scheme.optional().describe('Its scheme'),
+  })
+  .prefault({});
+
 const Execution = z.strictObject({
   execution_method: z
     .enum(EXECUTION_METHODS)
@@ -55,8 +75,11 @@ const Execution = z.strictObject({
   container: z
     .strictObject({
       jupyter_host: Text.default('localhost').describe('Where the Jupyter server is'),
-      jupyter_port: z.int().min(1).max(65_535).default(8888).describe('Its port'),
-      jupyter_token: Text.optional().describe('Its token; write `${JUPYTER_TOKEN}`, not the token'),
+      jupyter_port: Port.default(8888).describe('Its port'),
+      jupyter_token: Token,
+      jupyter_scheme: Scheme.default('http').describe('`https` where the server is reached that way'),
+      read_only: ModeServer,
+      write_access: ModeServer,
     })
     .prefault({}),
   local: z

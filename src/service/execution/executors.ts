@@ -6,6 +6,7 @@ import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/sc
 import { ContainerConfigurationError } from '../failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
 import { readOnlyGuard } from '../policy/guard.ts';
+import { endpointOf } from './endpoint.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
 
@@ -46,6 +47,13 @@ export class Executors implements AsyncDisposable {
     return this.#local.interpreter();
   }
 
+  /** A file that a run left. Sessions of this machine may be somebody else's, with a store of their own. */
+  async openArtifact(method: ExecutionMethod, id: string): Promise<AsyncIterable<Uint8Array>> {
+    const kernels = Object.values(this.#container).filter(({ isOpen }) => isOpen); // both have the same store
+    const ran = method === 'local' ? this.#local : (kernels[0] ?? this.#local);
+    return (await ran.interpreter()).artifacts.open(id);
+  }
+
   /** What a generator may count on. */
   async sandbox(method: ExecutionMethod): Promise<SandboxFacts> {
     const { execution, python_executor: limits } = this.#configuration.framework;
@@ -83,10 +91,9 @@ export class Executors implements AsyncDisposable {
   }
 
   async #openContainer(mode: ExecutionMode): Promise<Interpreter> {
-    const { container, modes } = this.#configuration.framework.execution;
-    const { jupyter_host: host, jupyter_port: port, jupyter_token: token } = container;
+    const { url, token } = endpointOf(this.#configuration, mode);
     if (token === undefined) throw noToken();
-    const jupyter = { url: `http://${host}:${port}`, token, kernelName: modes[mode].kernel_name };
+    const jupyter = { url, token, kernelName: this.#configuration.framework.execution.modes[mode].kernel_name };
     return createInterpreter({ dataDir: this.#options.dataDir, jupyter });
   }
 }
@@ -98,6 +105,6 @@ function interpreterIn(place: string): string {
 
 function noToken(): ContainerConfigurationError {
   return new ContainerConfigurationError(
-    'framework.execution.container.jupyter_token is not set. A server without a token would run anybody\u2019s code: start it with one and write jupyter_token: "${JUPYTER_TOKEN}".',
+    'framework.execution.container has no jupyter_token for this server. One without a token would run anybody\u2019s code: start it with one and write jupyter_token: "${JUPYTER_TOKEN}", in the section that names the server.',
   );
 }

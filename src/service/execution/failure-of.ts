@@ -1,5 +1,6 @@
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
+import type { JobResult } from './job.ts';
 import {
   CodeRuntimeError,
   ContainerConfigurationError,
@@ -12,7 +13,11 @@ import {
 } from '../failures.ts';
 
 /** What the program did wrong, if it did. */
-export function failureOf(execution: Execution, attempt: number, facts: FailureFacts): PythonExecutorError | null {
+export function failureOf(
+  { execution, python }: Pick<JobResult, 'execution' | 'python'>,
+  attempt: number,
+  facts: FailureFacts,
+): PythonExecutorError | null {
   const { outcome, error, logs } = execution;
   const tracebackInfo = error?.traceback ?? [logs.stderr, logs.stdout].filter((text) => text !== '').join('\n');
   const runtime = (message: string): CodeRuntimeError =>
@@ -21,7 +26,7 @@ export function failureOf(execution: Execution, attempt: number, facts: FailureF
     case 'succeeded':
       return null;
     case 'raised':
-      return runtime(describeError(error));
+      return runtime(describeError(error, python));
     case 'timed-out':
       return new ExecutionTimeoutError(
         `The code did not end within its ${outcome.limit === 'cpu' ? 'processor time' : 'time'} limit of ${outcome.limitMs / 1000} s. Raise execution_timeout_seconds, or ask for less at once.`,
@@ -36,11 +41,15 @@ export function failureOf(execution: Execution, attempt: number, facts: FailureF
   }
 }
 
-function describeError(error: Execution['error']): string {
+/** As Python says it, and as libraries do that miss one of their own. */
+const MISSING = /^(?:No module named|Missing optional dependency) '([\w.-]{1,100})'/;
+
+function describeError(error: Execution['error'], python: string): string {
   if (error === undefined) return 'The code raised an exception.';
-  const missing = /^No module named '([^']+)'/.exec(error.value)?.[1];
-  if (error.name === 'ModuleNotFoundError' && missing !== undefined) {
-    return `Missing Module: '${missing}' is not installed in the Python of the sessions. Use another library, or have it installed: python -m pip install ${missing.split('.')[0]}`;
+  const missing = MISSING.exec(error.value)?.[1];
+  if (['ModuleNotFoundError', 'ImportError'].includes(error.name) && missing !== undefined) {
+    const pip = python.includes('/') ? `${python} -m pip` : `pip, for the kernel ${python},`;
+    return `Missing Module: '${missing}' is not installed in the Python of the sessions. Use another library, or have it installed: ${pip} install ${missing.split('.')[0]}`;
   }
   return error.value === '' ? error.name : `${error.name}: ${error.value}`;
 }

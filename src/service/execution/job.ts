@@ -18,6 +18,8 @@ export interface Job {
   /** Names that `results` is to have. */
   readonly expected: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** Of `results` as JSON. */
+  readonly maxResultsBytes: number;
   /** Run behind walls to see what it does; nothing that it does gets out. */
   readonly isPreview: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -32,7 +34,11 @@ export interface JobFile {
 
 /** What came of it. The session is gone; what it produced is kept. */
 export interface JobResult {
+  /** When the code began to run, as ISO 8601 text: results are kept as JSON. */
+  readonly startedAt: string;
   readonly execution: Execution;
+  /** The interpreter that ran it: a path of this machine, or the name of a kernel. */
+  readonly python: string;
   /** What it printed and showed, in order. */
   readonly outputs: readonly TranscriptItem[];
   /** What the items of `results` are in Python, by name; the session's own word. */

@@ -6,6 +6,7 @@ import { readPython } from '../../engine/python-files.ts';
 import { WorkflowError } from '../failures.ts';
 import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
+import { NOTE_WORKSPACE, wholeResults } from './whole-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 const ATTEMPTS_VARIABLE = '_vivarium_attempts';
@@ -16,7 +17,7 @@ export interface SessionExecutorOptions {
   readonly open: () => Promise<Interpreter>;
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
   readonly memoryMb: number;
-  /** Whether the walls are ours: then a read-only run has a workspace that it cannot change. */
+  /** Whether the walls are ours. */
   readonly isWalled: boolean;
   /** Refuses writes in read-only runs with words that help; the walls refuse them anyhow. */
   readonly guard: (job: Job) => Promise<string>;
@@ -29,6 +30,11 @@ export class SessionExecutor implements CodeExecutor {
 
   constructor(options: SessionExecutorOptions) {
     this.#options = options;
+  }
+
+  /** Whether it has run code, or tried to. */
+  get isOpen(): boolean {
+    return this.#opening !== undefined;
   }
 
   /** What runs the code; a start that failed is tried again by whoever asks next. */
@@ -45,11 +51,17 @@ export class SessionExecutor implements CodeExecutor {
     await using session = await this.#openSession(interpreter, job);
     for (const file of job.files) await session.files.upload(file.name, file.read());
     if (job.context !== null) await session.setContext(job.context);
+    const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
-    const execution = transcript.execution();
+    const ran = transcript.execution();
+    const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
+    const value = await orElse(ran.value, () => wholeResults(session, interpreter.artifacts, ran.value, bounds));
+    const execution = value === undefined ? ran : { ...ran, value };
     const isOver = execution.outcome.status !== 'succeeded';
     return {
+      startedAt,
       execution,
+      python: interpreter.environment.python,
       outputs: transcript.items(),
       resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
       attempts: job.isPreview
@@ -67,6 +79,7 @@ export class SessionExecutor implements CodeExecutor {
     const isReadOnly = job.mode === 'read_only';
     return interpreter.createSession({
       initCode: [
+        NOTE_WORKSPACE,
         ...(isReadOnly ? [await this.#options.guard(job)] : []),
         ...(job.isPreview ? [await listener()] : []),
       ].join('\n'),
@@ -76,7 +89,6 @@ export class SessionExecutor implements CodeExecutor {
         writable: mount.writable && !isReadOnly && !job.isPreview,
       })),
       network: this.#options.isWalled && job.settings.network && !job.isPreview,
-      readOnly: isReadOnly && this.#options.isWalled,
       environment: job.settings.environment,
       echo: 'none',
     });
@@ -97,6 +109,7 @@ async function stream(session: Session, job: Job): Promise<Transcript> {
     }
     const { outcome } = transcript.execution();
     if (outcome.status === 'cancelled' && signal?.aborted !== true) throw endedByOthers();
+    if (outcome.status === 'crashed' && outcome.cause === 'connection') throw disconnected(outcome.reason);
   } catch (error) {
     throw job.mode === 'write_access' && !job.isPreview ? lost(error) : error;
   }
@@ -110,6 +123,13 @@ function endedByOthers(): VivariumError {
   );
 }
 
+function disconnected(reason: string): VivariumError {
+  return new VivariumError(
+    'JUPYTER_UNREACHABLE',
+    `While the code ran, ${reason}. Check that the server runs and that nothing in between ends long connections.`,
+  );
+}
+
 /** Code that may have written is not run again on the chance that it did not. */
 function lost(cause: unknown): WorkflowError {
   return new WorkflowError(
@@ -119,9 +139,21 @@ function lost(cause: unknown): WorkflowError {
 }
 
 /** What the session says of itself after the code; whatever is wrong with the answer is for its reader to see. */
-async function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
-  const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
-  return value;
+function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
+  return orElse(undefined, async () => {
+    const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
+    return value;
+  });
+}
+
+/** The code has run to its end: what fails from here on is no reason to run it again. */
+async function orElse<T>(otherwise: T, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (error instanceof VivariumError) return otherwise;
+    throw error;
+  }
 }
 
 /** Init code that notes what the program tries to do; in a namespace of its own. JSON strings are Python strings too. */

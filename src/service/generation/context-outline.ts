@@ -35,6 +35,8 @@ function outlineMembers(object: JsonObject, path: string, budget: number, depth:
 }
 
 function outline(value: Json, path: string, budget: number, depth: number): string[] {
+  const tagged = describeTagged(value);
+  if (tagged !== undefined) return [`${cut(path)}: ${tagged}`];
   const canDescend = isObject(value) && depth < MAX_DEPTH && Object.keys(value).length > 0 && budget > 1;
   return canDescend ? outlineMembers(value, path, budget, depth) : [`${cut(path)}: ${describe(value)}`];
 }
@@ -45,6 +47,33 @@ function describe(value: Json): string {
   if (typeof value === 'object') return `dict of ${Object.keys(value).length}, for example ${sample(value, 1)}`;
   const length = typeof value === 'string' ? ` of ${value.length} characters` : '';
   return `${typeName(value)}${length} = ${sample(value, 0)}`;
+}
+
+/** What `context` makes of a value that JSON has not: see docs/values.md. Undefined for what is no such value. */
+function describeTagged(value: Json): string | undefined {
+  if (!isObject(value) || typeof value['_type'] !== 'string') return undefined;
+  const { _type: tag, value: content, items, index } = value;
+  switch (tag) {
+    case 'int':
+    case 'float':
+      return `${tag} = ${typeof content === 'string' ? cut(content, MAX_TEXT_CHARS) : '?'}`;
+    case 'set':
+    case 'frozenset':
+    case 'dict':
+      return `${tag} of ${Array.isArray(items) ? items.length : 0}, for example ${sample(items ?? null, 1)}`;
+    case 'DataFrame':
+      return `pandas DataFrame of ${Array.isArray(index) ? index.length : 0} rows, for example ${sample(content ?? null, 1)}`;
+    case 'Series':
+      return `pandas Series of ${Array.isArray(index) ? index.length : 0}, for example ${sample(content ?? null, 1)}`;
+    case 'datetime':
+    case 'date':
+    case 'time':
+    case 'timedelta':
+    case 'decimal':
+      return `${tag} = ${sample(content ?? null, 0)}`;
+    default:
+      return undefined;
+  }
 }
 
 function describeList(items: readonly Json[]): string {

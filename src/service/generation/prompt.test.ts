@@ -127,3 +127,21 @@ test('names that Python has no dots for are shown as items', () => {
   expect(outline).toContain('context.T["beam current"].nothing: None');
   expect(outline).toContain('context.T["beam current"].deep.a.b: dict of 1');
 });
+
+test('O-95 values that JSON has not are outlined as what the code will find', () => {
+  const outline = outlineContext({
+    pre: {
+      mean: { _type: 'float', value: 'NaN' },
+      seen: { _type: 'set', items: [1, 2] },
+      table: { _type: 'DataFrame', index: ['p', 'q'], value: { v: [1, 2] } },
+      beam: { _type: 'beam', x: 1 },
+    },
+  });
+  expect(outline.split('\n')).toEqual([
+    'context.pre.mean: float = NaN',
+    'context.pre.seen: set of 2, for example [1, 2]',
+    'context.pre.table: pandas DataFrame of 2 rows, for example {"v": [1, 2]}',
+    'context.pre.beam._type: str of 4 characters = "beam"',
+    'context.pre.beam.x: int = 1',
+  ]);
+});

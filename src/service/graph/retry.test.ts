@@ -29,7 +29,8 @@ const TABLE: readonly (readonly [Stage, keyof Retries, PythonExecutorError, Upda
   ['generation', 'generation', new CodeGenerationError('x', { generationAttempt: 1, errorChain: [] }), 'generate'],
   ['generation', 'generation', new ServiceConfigurationError('x'), 'end'],
   ['analysis', 'generation', new CodeSyntaxError('x', { syntaxIssues: [] }), 'generate'],
-  ['analysis', 'generation', new PolicyRefusedError('x', { reasons: [] }), 'end'],
+  ['analysis', 'generation', new PolicyRefusedError('x', { reasons: [] }), 'generate'],
+  ['analysis', 'generation', new PolicyRefusedError('x', { reasons: [], isFinal: true }), 'end'],
   ['analysis', 'execution', new EngineUnavailableError('x'), 'analyze'],
   ['approval', 'execution', new ExecutionRejectedError('x', { rejectedBy: 'a', reason: null }), 'end'],
   ['execution', 'execution', new EngineUnavailableError('x'), 'execute'],
@@ -53,6 +54,7 @@ function state(more: { retries?: Retries; fields?: object } = {}): ServiceState 
     inputs: [],
     attemptsBefore: 0,
     caller: null,
+    concerns: [],
   } as const;
   const begun = beginning(request, facts);
   return { ...begun, attempt: 1, isApproved: true, approvalId: 'a', ...(more.retries && { retries: more.retries }) };

@@ -40,3 +40,28 @@ test('a failure that nobody knows any more is still a failure', () => {
   const revived = reviveFailure({ type: 'FutureError', message: 'words', facts: {} });
   expect([revived.name, revived.message, revived.category]).toEqual(['WorkflowError', 'words', 'workflow']);
 });
+
+test('O-126 what the last attempt failed with is kept as what it was', () => {
+  const cause = new failures.ContainerConnectivityError('words', { host: 'lab', port: 8888 });
+  const error = new failures.MaxAttemptsExceededError('more', {
+    operationType: 'execution',
+    maxAttempts: 2,
+    errorChain: [],
+    cause,
+  });
+  const revived = reviveFailure(JSON.parse(JSON.stringify(saveFailure(error))) as ReturnType<typeof saveFailure>);
+  expect(revived.cause).toBeInstanceOf(failures.ContainerConnectivityError);
+  expect(revived.cause).toMatchObject({ host: 'lab', port: 8888, category: 'infrastructure' });
+});
+
+test('O-126 failures can be read as examples of the reference do', () => {
+  const error = new failures.ContainerConnectivityError('words', {
+    host: 'lab',
+    port: 8888,
+    folderPath: '/f',
+    technicalDetails: { code: 'X' },
+  });
+  expect([error.folder_path, error.technical_details]).toEqual(['/f', { code: 'X' }]);
+  expect([error.should_retry_execution(), error.should_retry_code_generation()]).toEqual([true, false]);
+  expect(error.get_user_message()).toContain('lab:8888');
+});

@@ -61,6 +61,8 @@ export const ServiceState = Annotation.Root({
   approvalId: Annotation<string | null>(),
   /** The node of another graph that waits for this request; null when nobody does. */
   caller: Annotation<Caller | null>(),
+  /** What whoever approves must know before anything else, whatever the code is. */
+  concerns: Annotation<readonly string[]>({ reducer: (_, given) => given, default: () => [] }),
   next: Annotation<Step>(),
   outcome: Annotation<Outcome | null>(),
 });
@@ -70,7 +72,10 @@ export type Update = Partial<ServiceState>;
 /** What a request begins with. */
 export function beginning(
   request: PythonExecutionRequest,
-  facts: Pick<ServiceState, 'threadId' | 'requestId' | 'method' | 'folder' | 'inputs' | 'attemptsBefore' | 'caller'>,
+  facts: Pick<
+    ServiceState,
+    'threadId' | 'requestId' | 'method' | 'folder' | 'inputs' | 'attemptsBefore' | 'caller' | 'concerns'
+  >,
 ): ServiceState {
   return {
     request,

@@ -16,7 +16,7 @@ export async function analyze(parts: Parts, state: ServiceState, config: LangGra
   try {
     const configuration = withOverrides(parts.configuration, { execution_method: state.method });
     const result = await parts.analyzer.analyze(state.code, configuration, config.signal && { signal: config.signal });
-    const judged = { ...state, verdict: verdictOf(result) };
+    const judged = { ...state, verdict: verdictOf(result, state.concerns) };
     const update = await judge(parts, judged, result, config);
     return { verdict: judged.verdict, ...update };
   } catch (error) {
@@ -49,7 +49,7 @@ async function judge(
 async function refuse(
   parts: Parts,
   state: ServiceState,
-  { findings, issues, approvalReasoning }: AnalysisResult,
+  { findings, issues, recommendations, approvalReasoning }: AnalysisResult,
 ): Promise<Update> {
   const syntax = findings.filter(({ kind }) => kind === 'syntax').map(({ message }) => message);
   const isSyntax = syntax.length > 0;
@@ -58,6 +58,7 @@ async function refuse(
     ? new CodeSyntaxError(syntax.join('; '), { syntaxIssues: syntax, ...facts })
     : new PolicyRefusedError(`The code was refused: ${[approvalReasoning, ...issues].filter(isFirst).join('; ')}`, {
         reasons: issues,
+        isFinal: state.isApproved, // a reviewer's own words are not replaced by a model's
         ...facts,
       });
   const record = await parts.record(state);
@@ -66,7 +67,12 @@ async function refuse(
     review: { reasoning: approvalReasoning, issues },
   });
   await audit(parts, state, 'refused', { reasons: [...issues] });
-  return afterFailing(parts, state, { during: 'generation', stage: 'analysis', error, issues });
+  return afterFailing(parts, state, {
+    during: 'generation',
+    stage: 'analysis',
+    error,
+    issues: [...issues, ...recommendations],
+  });
 }
 
 async function ask(
@@ -75,6 +81,9 @@ async function ask(
   config: LangGraphRunnableConfig,
 ): Promise<Update> {
   const { reasoning, warnings, mode } = state.verdict;
+  const { threadId, requestId, attempt, code } = state;
+  const asked = await parts.storage.approvals.find({ threadId, requestId, attempt, code });
+  if (asked !== null) return { approvalId: asked.id, next: 'approve' }; // by a process that died; its preview stands
   tell(config, { type: 'status', stage: 'approval', text: 'Code requires approval' });
   const effects = await preview(parts, state, config);
   const record = await parts.record(state);
@@ -106,10 +115,10 @@ async function requestApproval(
   });
 }
 
-function verdictOf(result: AnalysisResult): Verdict {
+function verdictOf(result: AnalysisResult, concerns: readonly string[]): Verdict {
   return {
     mode: result.recommendedExecutionMode,
-    warnings: [...result.issues, ...result.recommendations],
+    warnings: [...concerns, ...result.issues, ...result.recommendations],
     details: toWire(result),
     reasoning: result.approvalReasoning,
     approvedKinds: [...new Set(result.findings.map(({ kind }) => kind))],
@@ -122,11 +131,12 @@ async function audit(
   action: 'refused',
   details: { readonly reasons: string[] },
 ): Promise<void> {
-  const { threadId, code, request } = state;
+  const { threadId, code, request, isApproved, approvalId } = state;
   await parts.storage.audit.append({
     actor: request.sessionContext?.userId ?? 'python_executor',
     action,
     threadId,
+    ...(isApproved && approvalId !== null && { approvalId }),
     codeSha256: hashOf(code),
     details,
   });

@@ -12,7 +12,7 @@ import { jobOf } from './job-of.ts';
 import { tell, type Parts } from './parts.ts';
 import type { Preview } from './preview.ts';
 
-type Ran = Pick<JobResult, 'execution' | 'outputs' | 'resultTypes'>;
+type Ran = Pick<JobResult, 'startedAt' | 'python' | 'execution' | 'outputs' | 'resultTypes'>;
 /** What the guard of python/readonly_guard.py raises; the session's own word. */
 const REFUSED = 'WriteRefused';
 const MAX_SOURCE = 8000;
@@ -50,6 +50,7 @@ async function audit(parts: Parts, state: Judged, action: 'executed' | 'committe
   const entry = {
     actor: state.request.sessionContext?.userId ?? 'python_executor',
     threadId: state.threadId,
+    ...(state.isApproved && state.approvalId !== null && { approvalId: state.approvalId }),
     codeSha256: hashOf(state.code),
   };
   await parts.storage.audit.append({ ...entry, action, details: { mode, outcome: outcome.status } });
@@ -68,23 +69,22 @@ async function commitPreview({ isApproved, attempt, code }: Judged, record: Exec
 }
 
 async function conclude(parts: Parts, state: Judged, record: ExecutionRecord, ran: Ran): Promise<Update> {
-  const { execution, outputs, resultTypes } = ran;
+  const { startedAt, execution, outputs, resultTypes } = ran;
   const { request, attempt, folder, verdict } = state;
-  const details = { executionMode: verdict.mode, outputs };
-  const error = failureOf(execution, attempt, { folderPath: folder });
+  const details = { executionMode: verdict.mode, outputs, startedAt: new Date(startedAt) };
+  const error = failureOf(ran, attempt, { folderPath: folder });
   if (error !== null) {
     await record.recordAttempt(attemptOf(state, 'execution_failed', { error: error.message, execution }), details);
-    return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, execution, outputs });
+    return afterFailing(parts, state, { during: 'execution', stage: 'execution', error, ...ran });
   }
-  const { results, problems, notes } = validateResults(
-    execution.value,
-    request.expectedResults,
-    parseTypes(resultTypes),
-  );
+  const { results, problems, notes } = validateResults(execution.value, request.expectedResults, {
+    types: parseTypes(resultTypes),
+    maxMb: parts.configuration.framework.python_executor.max_results_mb,
+  });
   if (results === null || problems.length > 0) {
     const invalid = new ResultsInvalidError(problems.join(' '), { folderPath: folder });
     await record.recordAttempt(attemptOf(state, 'results_invalid', { error: invalid.message, execution }), details);
-    return afterFailing(parts, state, { during: 'execution', stage: 'results', error: invalid, execution, outputs });
+    return afterFailing(parts, state, { during: 'execution', stage: 'results', error: invalid, ...ran });
   }
   const executionResult = await record.recordSuccess(
     { ...attemptOf(state, 'succeeded'), execution },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
+import { endpointOf } from '../execution/endpoint.ts';
 import { machineryFailure } from '../execution/failure-of.ts';
 import { PythonExecutorError } from '../failures.ts';
 import type { ExecutionFailure } from '../generation/generator.ts';
@@ -23,6 +24,7 @@ export interface Failed {
   /** The run, when there was one. */
   readonly execution?: Execution | undefined;
   readonly outputs?: readonly TranscriptItem[] | undefined;
+  readonly startedAt?: string | undefined;
 }
 
 /** Goes on after a failure, or ends the request with its record written. */
@@ -46,9 +48,13 @@ async function pause(
 }
 
 /** Trouble of ours or the machine's as one of the service's failures; anything else is a fault and stays what it is. */
-export function asFailure(error: unknown, { configuration }: Parts, { folder }: ServiceState): PythonExecutorError {
+export function asFailure(
+  error: unknown,
+  { configuration }: Parts,
+  { folder, verdict }: ServiceState,
+): PythonExecutorError {
   if (error instanceof PythonExecutorError) return error;
-  const { jupyter_host: host, jupyter_port: port } = configuration.framework.execution.container;
+  const { host, port } = endpointOf(configuration, verdict?.mode ?? 'read_only');
   const failure =
     error instanceof VivariumError ? machineryFailure(error, { host, port }, { folderPath: folder }) : null;
   if (failure === null) throw error;
@@ -76,7 +82,7 @@ function failureFacts(
 }
 
 async function recordEnd(parts: Parts, state: ServiceState, failed: Failed, failure: ExecutionFailure): Promise<void> {
-  const { error, execution, outputs } = failed;
+  const { error, execution, outputs, startedAt } = failed;
   const record = await parts.record(state);
   await record.recordFailure({
     failure: { ...failure, isInfrastructure: error.category === 'infrastructure' },
@@ -85,5 +91,6 @@ async function recordEnd(parts: Parts, state: ServiceState, failed: Failed, fail
     }),
     ...(state.verdict && { executionMode: state.verdict.mode }),
     ...(outputs && { outputs }),
+    ...(startedAt !== undefined && { startedAt: new Date(startedAt) }),
   });
 }

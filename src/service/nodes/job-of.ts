@@ -21,6 +21,7 @@ export function jobOf(
     files: inputs.map((input) => ({ name: input.name, read: () => contentOf(parts, state, input) })),
     expected: request.expectedResults,
     timeoutMs: Math.ceil(limits.execution_timeout_seconds * 1000),
+    maxResultsBytes: limits.max_results_mb * 2 ** 20,
     isPreview: false,
     signal: config.signal,
     onEvent: (event) => {

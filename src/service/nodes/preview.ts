@@ -8,7 +8,9 @@ import { jobOf } from './job-of.ts';
 import { tell, type Parts } from './parts.ts';
 
 /** What a preview leaves for the run that it may become. */
-export type Preview = Pick<JobResult, 'execution' | 'outputs' | 'resultTypes'> & { readonly codeSha256: string };
+export type Preview = Pick<JobResult, 'startedAt' | 'python' | 'execution' | 'outputs' | 'resultTypes'> & {
+  readonly codeSha256: string;
+};
 
 /**
  * Runs the code behind walls before anybody approves it: no network, mounts that can only be read, a workspace that is
@@ -22,7 +24,7 @@ export async function preview(
   const { preview: isOn } = parts.configuration.approval.capabilities.python_execution;
   if (!isOn || state.method !== 'local') return null;
   tell(config, { type: 'status', stage: 'approval', text: 'Trying the code behind walls...' });
-  const { execution, outputs, resultTypes, attempts } = await parts
+  const { startedAt, python, execution, outputs, resultTypes, attempts } = await parts
     .executor(state.method, state.verdict.mode)
     .run({ ...jobOf(parts, { ...state, isApproved: true }, config), isPreview: true }); // as it will be once approved
   config.signal?.throwIfAborted(); // what was cut short is nothing to ask about
@@ -36,6 +38,8 @@ export async function preview(
     const record = await parts.record(state);
     const kept: Preview = {
       codeSha256: hashOf(state.code),
+      startedAt,
+      python,
       execution,
       outputs,
       ...(resultTypes !== undefined && { resultTypes }),

@@ -49,6 +49,11 @@ test.each([
   'from osprey.runtime import write_channel\nwrite_channel("X", 1)',
   'write_channels({"X": 1})',
   'caput("X", 1)',
+  'dev.set_value(5)',
+  'PV("x").put(1)',
+  'from lab import PV\nPV("x").put(1)',
+  'from lab.devices import PV as P\npv = P("x")\npv.put(1)',
+  'import lab.devices as devices\ndevices.PV("x").put(1)',
 ])('U-62, OB-08: %j is known to write', async (code) => {
   const result = await analyze(code);
   expect(result).toMatchObject({
@@ -69,6 +74,8 @@ test.each([
   'def write_channel(name):\n    return name\nwrite_channel("X")',
   'import epics\nclass A:\n    def __init__(self):\n        self.value = 1',
   'requests.put("http://x")',
+  'class PV:\n    def put(self, x): self.x = x\nPV().put(1)',
+  'from shelf import CPV\nCPV("x").put(1)',
 ])('OB-08: %j does not write', async (code) => {
   expect(await analyze(code)).toMatchObject({ hasEpicsWrites: false, recommendedExecutionMode: 'read_only' });
 });
@@ -79,13 +86,18 @@ test('O-69: reads are known, and run without being asked about', async () => {
   expect(result.domainData).toEqual({ writes: [], reads: ['epics.PV().get', 'epics.caget'] });
 });
 
+test('O-69: reads of whatever library are known', async () => {
+  const { domainData } = await analyze('from lab import PV\nx = PV("x").get() + dev.get_value()');
+  expect(domainData).toEqual({ writes: [], reads: ['lab.PV().get', 'dev.get_value'] });
+});
+
 test('O-75: configured names are added to the built-in ones, or take their place', async () => {
-  const code = 'import plant\nplant.Valve().open()\nplant.set_level(3)\nx.set_value(1)';
+  const code = 'import plant\nplant.Valve().open()\nplant.set_level(3)\nx.ramp_to(1)';
   const patterns = (mode: string) =>
-    `${WRITES_ON}\ncontrol_system: { patterns: { mode: ${mode}, write: [plant.Valve().open, .set_value], read: [plant.level] } }`;
+    `${WRITES_ON}\ncontrol_system: { patterns: { mode: ${mode}, write: [plant.Valve().open, .ramp_to], read: [plant.level] } }`;
   expect((await analyze(code)).hasEpicsWrites).toBe(false);
   expect((await analyze(code, patterns('extend'))).domainData).toMatchObject({
-    writes: ['plant.Valve().open', 'x.set_value'],
+    writes: ['plant.Valve().open', 'x.ramp_to'],
   });
   const caput = 'import epics, plant\nepics.caput("X", 1)\nplant.level()';
   expect((await analyze(caput, patterns('extend'))).hasEpicsWrites).toBe(true);

@@ -1,26 +1,32 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../artifact/directory.ts';
 import { errnoOf } from '../../artifact/errno.ts';
+import { parsePath } from '../../artifact/names.ts';
 import { ServiceConfigurationError } from '../failures.ts';
-import { ATTEMPTS, type FIGURES, folderName, type INPUTS, isRecordPath, monthOf } from './names.ts';
+import { ATTEMPTS, type FIGURES, folderName, type INPUTS, isRecordPath, monthOf, type PRODUCTS } from './names.ts';
 
 /** Only for who runs the service: requests and their data are nobody else's business. */
 const MODE = 0o700;
 const TRIES = 5;
 
-type Part = typeof ATTEMPTS | typeof FIGURES | typeof INPUTS;
+type Part = typeof ATTEMPTS | typeof FIGURES | typeof INPUTS | typeof PRODUCTS;
+type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** The folder of one request. No step into it follows a link, and no file in it is ever half written. */
 export class RecordFolder {
   readonly path: string;
+  /** The directory of all records. */
+  readonly root: string;
   /** As seen from the directory of all records. */
   readonly relative: string;
 
   private constructor(root: string, relative: string) {
+    this.root = root;
     this.relative = relative;
     this.path = path.join(root, relative);
   }
@@ -53,20 +59,25 @@ export class RecordFolder {
   }
 
   /** Readers see the old content or the new one. */
-  async write(name: string, content: string | Uint8Array | AsyncIterable<Uint8Array>, part?: Part): Promise<string> {
+  async write(name: string, content: Content, part?: Part): Promise<string> {
     const target = path.join(this.path, part ?? '', name);
     return explained(target, async () => {
       if (part !== undefined) await makeDirectory(path.join(this.path, part));
       using directory = this.#hold(part);
-      const draft = `.draft-${randomBytes(8).toString('hex')}`;
-      try {
-        await using file = await directory.createFile(draft);
-        await file.writeFile(content);
-        directory.rename(draft, name);
-      } catch (error) {
-        remove(directory, draft);
-        throw error;
-      }
+      await put(directory, name, content);
+      return target;
+    });
+  }
+
+  /** The same for a path below a part of it; directories on the way are made. */
+  async writeBelow(part: Part, inner: string, content: Content): Promise<string> {
+    const { parents, name } = parsePath(inner);
+    const target = path.join(this.path, part, ...parents, name);
+    return explained(target, async () => {
+      await mkdir(path.dirname(target), { recursive: true, mode: MODE });
+      using stack = new DisposableStack();
+      const steps = [part, ...parents].reduce((from, step) => stack.use(from.child(step)), stack.use(this.#hold()));
+      await put(steps, name, content);
       return target;
     });
   }
@@ -114,6 +125,11 @@ export class RecordFolder {
     remove(directory, name);
   }
 
+  /** Removes a part of it with all that is in there; a link in its place goes, not what it leads to. */
+  removeAll(part: Part): void {
+    rmSync(path.join(this.path, part), { recursive: true, force: true });
+  }
+
   #hold(part?: Part): HeldDirectory {
     const folder = HeldDirectory.open(this.path);
     if (part === undefined) return folder;
@@ -122,6 +138,18 @@ export class RecordFolder {
     } finally {
       folder[Symbol.dispose]();
     }
+  }
+}
+
+async function put(directory: HeldDirectory, name: string, content: Content): Promise<void> {
+  const draft = `.draft-${randomBytes(8).toString('hex')}`;
+  try {
+    await using file = await directory.createFile(draft);
+    await file.writeFile(content);
+    directory.rename(draft, name);
+  } catch (error) {
+    remove(directory, draft);
+    throw error;
   }
 }
 

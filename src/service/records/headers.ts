@@ -53,11 +53,17 @@ export function successHeader(attempt: Attempt, facts: HeaderFacts): MarkdownCel
   ]);
 }
 
+/** To say no is no failure. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  ExecutionRejectedError: 'Rejected, and Not Executed',
+  PolicyRefusedError: 'Refused, and Not Executed',
+};
+
 export function failureHeader(failure: FailureReport, attempts: number, facts: HeaderFacts): MarkdownCell {
   return header([
-    '# Failed Execution',
+    `# ${ENDINGS[failure.errorType] ?? 'Failed Execution'}`,
     list({ ...about(facts), Attempts: String(attempts), 'Error type': failure.errorType }),
-    ...section('Error', failure.errorMessage),
+    ...section(failure.errorType in ENDINGS ? 'Why' : 'Error', failure.errorMessage),
     ...section('Traceback', failure.traceback ?? undefined),
     ...review(facts.review),
   ]);

@@ -1,5 +1,6 @@
 import type { Execution, Json } from '../../execution/execution.ts';
-import type { SavedFigures } from './figures.ts';
+import type { SavedFigures } from './product/figures.ts';
+import type { SavedFiles } from './product/files.ts';
 
 /** Why an execution failed, as its record tells it. An `ExecutionFailure` is one. */
 export interface FailureReport {
@@ -18,11 +19,12 @@ export interface MetadataFacts {
   readonly failure: FailureReport | undefined;
   readonly executionMode: string | null;
   readonly figures: SavedFigures;
+  readonly files: SavedFiles;
 }
 
 /** The content of `execution_metadata.json`; its keys are those that readers of the reference know. */
 export function executionMetadata(facts: MetadataFacts): Readonly<Record<string, Json>> {
-  const { startedAt, endedAt, execution, failure, executionMode, figures } = facts;
+  const { startedAt, endedAt, execution, failure, executionMode, figures, files } = facts;
   const hasRun = execution?.outcome.status === 'succeeded';
   const hasResults = execution?.value !== undefined && execution.value !== null;
   return {
@@ -42,6 +44,9 @@ export function executionMetadata(facts: MetadataFacts): Readonly<Record<string,
     figures_saved: figures.names,
     figure_count: figures.names.length,
     figure_errors: figures.errors,
+    files_saved: files.names,
+    file_count: files.names.length,
+    file_errors: files.errors,
     execution_mode: executionMode,
     infrastructure_error: failure?.isInfrastructure ?? false,
   };

@@ -11,6 +11,8 @@ export const FILES = {
 export const ATTEMPTS = 'attempts';
 export const FIGURES = 'figures';
 export const INPUTS = 'inputs';
+/** What the code wrote. */
+export const PRODUCTS = 'files';
 
 const FOLDER = /^\d{4}-\d{2}\/execution_\d{8}_\d{6}_[\w.-]{1,100}_[0-9a-f]{8}$/;
 const ATTEMPT = /^(\d{2,})_\w+_\d{6}\.ipynb$/;

@@ -3,13 +3,15 @@ import type { TranscriptItem } from '../../execution/transcript.ts';
 import { readPython } from '../../engine/python-files.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
-import { saveFigures, type OpenArtifact, type SavedFigures } from './figures.ts';
+import { saveFigures, type SavedFigures } from './product/figures.ts';
+import type { OpenArtifact } from './product/kept.ts';
+import { saveFiles, type SavedFiles } from './product/files.ts';
 import type { RecordFolder } from './folder.ts';
 import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
 import { copyInputs, readInput, type InputFile } from './inputs.ts';
 import { executionMetadata, type FailureReport } from './metadata.ts';
 import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES, previewName } from './names.ts';
-import { notebookLink, type LinkTarget } from './notebook-link.ts';
+import type { Showroom } from './showroom.ts';
 import { attemptNotebook, finalNotebook, type NotebookParts } from './notebooks.ts';
 
 export type NotebookType =
@@ -53,9 +55,7 @@ export interface RecordParts {
   readonly folder: RecordFolder;
   readonly request: PythonExecutionRequest;
   readonly pythonVersion: string;
-  readonly links: LinkTarget;
-  /** What the directory of all records is called where notebooks are opened. */
-  readonly rootName: string;
+  readonly showroom: Showroom;
   readonly openArtifact?: OpenArtifact | undefined;
 }
 
@@ -92,7 +92,8 @@ export class ExecutionRecord {
     const text = attemptNotebook(await this.#notebookParts(header, attempt, details));
     const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, ATTEMPTS);
     const name = path.slice(this.folderPath.length + 1);
-    return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name });
+    const beside = [FILES.context];
+    return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name, beside });
   }
 
   /** Copies files for the code of the request into the folder: what was asked about is what will be there. */
@@ -114,24 +115,25 @@ export class ExecutionRecord {
     return this.#parts.folder.read(previewName(attempt));
   }
 
-  /** Writes figures, results, metadata, the attempt's notebook and, last of all, the final notebook. */
+  /** Writes figures, files, results, metadata, the attempt's notebook and, last of all, the final notebook. */
   async recordSuccess(
     attempt: Attempt & { readonly execution: Execution },
     details: SuccessDetails,
   ): Promise<PythonExecutionSuccess> {
-    const { folder, openArtifact } = this.#parts;
+    const { folder } = this.#parts;
     const { execution } = attempt;
-    const figures = await saveFigures(folder, execution, openArtifact);
+    const { figures, files } = await this.#saveProducts(execution);
     await folder.writeJson(FILES.results, details.results);
-    await this.#writeMetadata(attempt, details, figures);
+    await this.#writeMetadata(attempt, details, { figures, files });
     await this.recordAttempt(attempt, details);
     const header = successHeader(attempt, this.#headerFacts(details));
     const parts = await this.#notebookParts(header, attempt, details);
     await folder.write(FILES.notebook, finalNotebook({ ...parts, results: details.results, figures: figures.names }));
-    const { notebookPath, notebookLink: link } = this.#written({
+    const { notebookPath, notebookLink: link } = await this.#written({
       type: 'final_success',
       ...attempt,
       name: FILES.notebook,
+      beside: [FILES.context, FILES.results, ...figures.names],
     });
     return {
       results: details.results,
@@ -142,16 +144,17 @@ export class ExecutionRecord {
       notebookPath,
       notebookLink: link,
       figurePaths: figures.paths,
+      filePaths: files.paths,
     };
   }
 
-  /** Writes figures, metadata and, last of all, the final notebook. Results of an earlier request in the folder go. */
+  /** Writes figures, files, metadata and, last of all, the final notebook. Results of an earlier request in the folder go. */
   async recordFailure(details: FailureDetails): Promise<NotebookAttempt> {
-    const { folder, openArtifact } = this.#parts;
+    const { folder } = this.#parts;
     const { attempt, failure } = details;
-    const figures = await saveFigures(folder, attempt?.execution, openArtifact);
+    const { figures, files } = await this.#saveProducts(attempt?.execution);
     folder.remove(FILES.results);
-    await this.#writeMetadata(attempt, details, figures);
+    await this.#writeMetadata(attempt, details, { figures, files });
     const number = attempt?.number ?? 0;
     const header = failureHeader(failure, number, this.#headerFacts(details));
     const parts = await this.#notebookParts(header, attempt, details);
@@ -162,7 +165,16 @@ export class ExecutionRecord {
       stage: 'failed',
       error: failure.errorMessage,
       name: FILES.notebook,
+      beside: [FILES.context, ...figures.names],
     });
+  }
+
+  async #saveProducts(execution: Execution | undefined): Promise<Products> {
+    const { folder, openArtifact } = this.#parts;
+    return {
+      figures: await saveFigures(folder, execution, openArtifact),
+      files: await saveFiles(folder, execution, openArtifact),
+    };
   }
 
   /** The one that is there, whenever it was written, or a new one. */
@@ -175,13 +187,13 @@ export class ExecutionRecord {
   async #writeMetadata(
     attempt: Attempt | undefined,
     details: AttemptDetails & { readonly failure?: FailureReport },
-    figures: SavedFigures,
+    products: Products,
   ): Promise<void> {
     const { executionMode, failure } = details;
     const execution = attempt?.execution;
     const startedAt = startOf(details, execution);
     const endedAt = new Date(startedAt.getTime() + (execution?.durationMs ?? 0));
-    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, figures };
+    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, ...products };
     await this.#parts.folder.writeJson(FILES.metadata, executionMetadata(facts));
   }
 
@@ -204,19 +216,23 @@ export class ExecutionRecord {
     };
   }
 
-  #written({ type, number, stage, error = null, name }: Written): NotebookAttempt {
-    const { folder, links, rootName } = this.#parts;
-    const place = { path: `${folder.path}/${name}`, inJupyter: `${rootName}/${folder.relative}/${name}` };
+  async #written({ type, number, stage, error = null, name, beside }: Written): Promise<NotebookAttempt> {
+    const { folder, showroom } = this.#parts;
     return {
       notebookType: type,
       attemptNumber: number,
       stage,
-      notebookPath: place.path,
-      notebookLink: notebookLink(place, links),
+      notebookPath: `${folder.path}/${name}`,
+      notebookLink: await showroom.show(folder, [name, ...beside]),
       errorContext: error,
       createdAt: new Date().toISOString(),
     };
   }
+}
+
+interface Products {
+  readonly figures: SavedFigures;
+  readonly files: SavedFiles;
 }
 
 interface Written {
@@ -225,6 +241,8 @@ interface Written {
   readonly stage: NotebookAttempt['stage'];
   readonly error?: string | null | undefined;
   readonly name: string;
+  /** What it reads or shows. */
+  readonly beside: readonly string[];
 }
 
 /** Without word of it, as long before now as the run took. */

@@ -9,12 +9,13 @@ import { ServiceConfigurationError } from '../failures.ts';
 import { parseRequest } from '../request.ts';
 import type { Attempt } from '../result.ts';
 import { Records } from './records.ts';
+import { FILES_HERE, JupyterShowroom } from './showroom.ts';
 
 let home: string;
 let records: Records;
 beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
-  records = new Records({ agentDataDir: home, links: { kind: 'file' }, pythonVersion: '3.12.0' });
+  records = new Records({ agentDataDir: home, showroom: FILES_HERE, pythonVersion: '3.12.0' });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
@@ -108,7 +109,7 @@ test('O-21 a success is told with where everything is', async () => {
 test('U-70 three attempts are in one folder, also when they are recorded again, elsewhere and later', async () => {
   const { folderPath } = await records.begin(request);
   for (const number of [1, 2, 3]) {
-    const elsewhere = await new Records({ agentDataDir: home, links: { kind: 'file' }, pythonVersion: '3.12.0' }).open(
+    const elsewhere = await new Records({ agentDataDir: home, showroom: FILES_HERE, pythonVersion: '3.12.0' }).open(
       folderPath,
       request,
     );
@@ -215,6 +216,9 @@ test('O-96 the metadata of a success and of a failure have all keys', async () =
     figures_saved: ['figures/figure_01.png'],
     figure_count: 1,
     figure_errors: [],
+    files_saved: [],
+    file_count: 0,
+    file_errors: [],
     execution_mode: 'read_only',
     infrastructure_error: false,
   });
@@ -257,24 +261,14 @@ test('a request goes on in the folder of an earlier one, with its own context', 
   expect(await readFile(path.join(record.folderPath, 'context.json'), 'utf8')).toContain('"B"');
 });
 
-test('O-07 O-93 links open: files here, or in the Jupyter server that is configured', async () => {
+test('O-07 O-93 links open: files here, also where the Jupyter server is gone', async () => {
   const local = await (await records.begin(request)).recordSuccess(succeeded(1), { results: {} });
   expect(local.notebookLink).toMatch(/^file:\/\/\//);
   expect(await readFile(fileURLToPath(local.notebookLink), 'utf8')).toContain('Successful Execution');
-  for (const [host, origin] of [
-    ['jupyter.example', 'http://jupyter.example:8088'],
-    ['::1', 'http://[::1]:8088'],
-  ] as const) {
-    const remote = new Records({
-      agentDataDir: home,
-      links: { kind: 'jupyter', host, port: 8088 },
-      pythonVersion: '3.12.0',
-    });
-    const { notebookLink, notebookPath } = await (
-      await remote.begin(request)
-    ).recordSuccess(succeeded(1), { results: {} });
-    expect(notebookLink).toBe(`${origin}/lab/tree/${path.relative(home, notebookPath)}`);
-  }
+  const gone = new JupyterShowroom({ url: 'http://127.0.0.1:9', token: 'x' }, 'executed_scripts');
+  const remote = new Records({ agentDataDir: home, showroom: gone, pythonVersion: '3.12.0' });
+  const { notebookLink } = await (await remote.begin(request)).recordSuccess(succeeded(1), { results: {} });
+  expect(await readFile(fileURLToPath(notebookLink), 'utf8')).toContain('Successful Execution');
 });
 
 test('only folders that the service made are opened', async () => {

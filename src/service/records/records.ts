@@ -1,17 +1,18 @@
 import path from 'node:path';
 import type { PythonExecutionRequest } from '../request.ts';
-import type { OpenArtifact } from './figures.ts';
+import type { OpenArtifact } from './product/kept.ts';
 import { RecordFolder } from './folder.ts';
 import { FILES } from './names.ts';
-import type { LinkTarget } from './notebook-link.ts';
 import { ExecutionRecord } from './record.ts';
+import type { Showroom } from './showroom.ts';
 
 export interface RecordsSettings {
   /** `file_paths.agent_data_dir`. */
   readonly agentDataDir: string;
   /** `file_paths.executed_python_scripts_dir`, in that directory. */
   readonly scriptsDir?: string;
-  readonly links: LinkTarget;
+  /** Where people open notebooks. */
+  readonly showroom: Showroom;
   /** Of the Python that runs the code. */
   readonly pythonVersion: string;
   /** Opens pictures that runs saved as files: `interpreter.artifacts.open`. */
@@ -51,7 +52,7 @@ export class Records {
   }
 
   #record(folder: RecordFolder, request: PythonExecutionRequest): ExecutionRecord {
-    const { pythonVersion, links, openArtifact } = this.#settings;
-    return new ExecutionRecord({ folder, request, pythonVersion, links, openArtifact, rootName: this.#rootName });
+    const { pythonVersion, showroom, openArtifact } = this.#settings;
+    return new ExecutionRecord({ folder, request, pythonVersion, showroom, openArtifact });
   }
 }

@@ -11,6 +11,7 @@ const result: PythonServiceResult = {
     folderPath: '/f',
     notebookPath: '/f/notebook.ipynb',
     notebookLink: 'file:///f/notebook.ipynb',
+    filePaths: [],
     figurePaths: ['/f/figures/figure_01.png'],
   },
   generatedCode: 'x = 1',
@@ -30,6 +31,7 @@ test('O-57 what later steps keep has all keys, and the results as they are', () 
     notebook_path: '/f/notebook.ipynb',
     notebook_link: 'file:///f/notebook.ipynb',
     figure_paths: ['/f/figures/figure_01.png'],
+    file_paths: [],
   });
 });
 

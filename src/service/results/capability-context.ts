@@ -22,6 +22,7 @@ export function pythonResultsContext({ executionResult, generatedCode }: PythonS
     notebook_path: executionResult.notebookPath,
     notebook_link: executionResult.notebookLink,
     figure_paths: executionResult.figurePaths,
+    file_paths: executionResult.filePaths,
   };
 }
 

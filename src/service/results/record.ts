@@ -46,14 +46,16 @@ function plain(value: Json): Json {
 }
 
 /** Where something did not fit, as paths: `results["rows"]`. */
-export function cutParts(members: JsonObject): string[] {
+export function cutParts(value: Json, path = 'results'): string[] {
   const paths: string[] = [];
-  const visit = (value: Json, path: string): void => {
-    if (paths.length >= MAX_REPORTED || typeof value !== 'object' || value === null) return;
-    if (isObject(value) && value['_type'] === 'truncated') paths.push(path);
-    else for (const [name, item] of Object.entries(value)) visit(item, `${path}[${JSON.stringify(name)}]`);
+  const visit = (part: Json, at: string): void => {
+    if (paths.length >= MAX_REPORTED || typeof part !== 'object' || part === null) return;
+    if (isObject(part) && part['_type'] === 'truncated') paths.push(at);
+    else if (isObject(part))
+      for (const [name, item] of Object.entries(part)) visit(item, `${at}[${JSON.stringify(name)}]`);
+    else for (const [index, item] of part.entries()) visit(item, `${at}[${index}]`);
   };
-  visit(members, 'results');
+  visit(value, path);
   return paths;
 }
 

@@ -21,7 +21,7 @@ test('U-33 what is missing or of another type is told so that the next code can 
   const { results, problems } = validateResults(
     { trends: 'up', statistics: {}, rates: ['a', 1] },
     { statistics: 'dict', trends: 'list', visualizations: 'list', rates: 'list[float]' },
-    types,
+    { types },
   );
   expect(results).toEqual({ trends: 'up', statistics: {}, rates: ['a', 1] });
   expect(problems).toEqual([
@@ -38,7 +38,7 @@ test('O-99 no results, None, and anything but a dictionary are problems', () => 
   expect(validateResults('text', {}).problems[0]).toMatch(/it is a string/);
   expect(validateResults({ _type: 'set', items: [] }, {}).problems[0]).toMatch(/it is a set/);
   const table = { results: { ...builtin('DataFrame'), module: 'pandas' }, names: {} };
-  expect(validateResults({ x: [1] }, {}, table).problems[0]).toMatch(/it is a DataFrame/);
+  expect(validateResults({ x: [1] }, {}, { types: table }).problems[0]).toMatch(/it is a DataFrame/);
   expect(validateResults({}, {}).problems).toEqual([]);
 });
 
@@ -59,14 +59,22 @@ test('a dictionary with other keys is refused, one with a key _type is read', ()
 });
 
 test('names that every object has are missing unless they are there', () => {
-  expect(validateResults({}, { constructor: 'dict', __proto__x: 'any' }, ofDict({})).problems).toHaveLength(2);
+  expect(validateResults({}, { constructor: 'dict', __proto__x: 'any' }, { types: ofDict({}) }).problems).toHaveLength(
+    2,
+  );
 });
 
-test('what was cut is noted, and too many results are refused', () => {
+test('what was cut is a problem where it was asked for and else noted, and too many results are refused', () => {
   const cut = { _type: 'truncated', type: 'list', length: 9, shown: 1, value: [1] };
-  expect(validateResults({ rows: { inner: cut } }, { rows: 'dict' })).toMatchObject({
+  expect(validateResults({ rows: { inner: [0, cut] } }, {})).toMatchObject({
     problems: [],
-    notes: ['results["rows"]["inner"] was too large and is cut; write large data to a file instead.'],
+    notes: ['results["rows"]["inner"][1] is too large and is cut.'],
+  });
+  expect(validateResults({ rows: { inner: cut } }, { rows: 'dict' }, { maxMb: 3 })).toMatchObject({
+    problems: [
+      expect.stringMatching(/^results\["rows"\]\["inner"\] is too large: all of `results` may have 3 MB as JSON/),
+    ],
+    notes: [],
   });
   expect(validateResults({ ...cut, type: 'dict', value: {} }, {}).problems[0]).toMatch(/too large/);
 });

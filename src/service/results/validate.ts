@@ -18,14 +18,18 @@ export interface ResultsVerdict {
 const MAX_PROBLEMS = 20;
 const STORE = 'Store what the task asks for in a dictionary named `results`, at the top level of the code';
 
-/**
- * Checks the encoded value of `results`: undefined when there is no such variable. `types` are the real ones, if Python
- * told; without them only what the encoded values show can be checked.
- */
+export interface Known {
+  /** The real ones, if Python told; without them only what the encoded values show can be checked. */
+  readonly types?: ResultTypes | undefined;
+  /** What there is room for, to be told. */
+  readonly maxMb?: number;
+}
+
+/** Checks the encoded value of `results`: undefined when there is no such variable. */
 export function validateResults(
   value: Json | undefined,
   expected: Readonly<Record<string, string>>,
-  types?: ResultTypes,
+  { types, maxMb }: Known = {},
 ): ResultsVerdict {
   if (value === undefined) return invalid(`The code ended without a variable \`results\`. ${STORE}.`);
   if (value === null) return invalid(`\`results\` is None. ${STORE}.`);
@@ -33,15 +37,27 @@ export function validateResults(
   const record = isDict ? toRecord(value) : { problem: `it is ${withArticle(types.results.type)}` };
   if ('problem' in record) return invalid(`\`results\` is not a dictionary by name: ${record.problem}. ${STORE}.`);
   const problems: string[] = [];
-  const notes = cutParts(record.members).map(
-    (path) => `${path} was too large and is cut; write large data to a file instead.`,
+  const isExpected = ([name]: readonly [string, Json]): boolean => Object.hasOwn(expected, name);
+  const members = Object.entries(record.members);
+  const notes = cutIn(members.filter((member) => !isExpected(member))).map(
+    (path) => `${path} is too large and is cut.`,
   );
+  problems.push(...cutIn(members.filter(isExpected)).map((path) => `${path} is too large: ${roomFor(maxMb)}.`));
   for (const [name, type] of Object.entries(expected)) {
     const finding = check(name, type, record.members, types);
     if ('problem' in finding) problems.push(finding.problem);
     else if (finding.note !== undefined) notes.push(finding.note);
   }
   return { results: withPlainMoments(record.members), problems: bounded(problems), notes };
+}
+
+function cutIn(members: readonly (readonly [string, Json])[]): string[] {
+  return members.flatMap(([name, value]) => cutParts(value, `results[${JSON.stringify(name)}]`));
+}
+
+function roomFor(maxMb: number | undefined): string {
+  const room = maxMb === undefined ? 'it does not fit' : `all of \`results\` may have ${maxMb} MB as JSON`;
+  return `${room}. Keep in it what the task asks for, write large data to a file in the current directory, and give its name`;
 }
 
 type Finding = { readonly problem: string } | { readonly note?: string };

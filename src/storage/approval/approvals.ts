@@ -13,6 +13,7 @@ import {
   type ApprovalStatus,
   type Claim,
 } from './approval.ts';
+import { decisionDetails, withMode, type Details } from './audit-details.ts';
 import { isAllowed, notAllowed, notClaimed, notFound, undecidable } from './errors.ts';
 import { allowedCode, hashOf, toApproval } from './row.ts';
 
@@ -51,7 +52,7 @@ export class Approvals {
     const request = checkRecord(ApprovalRequest, input);
     const { threadId, checkpointNs, requestId, attempt, code, requestedBy, expiresInMs } = request;
     const codeSha256 = hashOf(code);
-    const identity = hashOf(JSON.stringify([threadId, checkpointNs, requestId, codeSha256, attempt]));
+    const identity = identityOf(request);
     const payload = toJsonText(request.payload, { what: 'The payload', maxBytes: MAX_PAYLOAD_BYTES });
     const { now } = this.#database;
     await this.#change(
@@ -63,6 +64,17 @@ export class Approvals {
       { actor: requestedBy, action: 'requested' },
     );
     return this.#find(sql`identity = ${identity}`, identity);
+  }
+
+  /** The approval that was asked for with this before; null when there is none. */
+  async find(
+    input: Pick<ApprovalRequest, 'threadId' | 'checkpointNs' | 'requestId' | 'attempt' | 'code'>,
+  ): Promise<Approval | null> {
+    const identity = identityOf(checkRecord(ApprovalRequest, { ...input, requestedBy: CLOCK }));
+    const [row] = await this.#database.query(
+      sql`SELECT ${this.#columns} FROM ${this.#table} WHERE identity = ${identity}`,
+    );
+    return row === undefined ? null : toApproval(row);
   }
 
   async get(id: string): Promise<Approval> {
@@ -142,7 +154,7 @@ export class Approvals {
       sql`UPDATE ${this.#table} SET run_finished_at = ${this.#database.now}, run_outcome = ${encoded}
         WHERE id = ${knownForm(id)} AND run_owner = ${checkRecord(Name, owner)} AND run_finished_at IS NULL
         RETURNING ${this.#columns}`,
-      { actor: owner, action: 'executed', details: { outcome } },
+      { actor: owner, action: 'finished', details: { outcome } },
     );
     if (approval !== undefined) return approval;
     const current = await this.get(id);
@@ -153,6 +165,16 @@ export class Approvals {
   /** Ends the waiting of all whose time is over, by the database's clock unless another time is given. */
   async expire(now?: Date): Promise<Approval[]> {
     return this.#expire(literal('1 = 1'), now);
+  }
+
+  /** Ends the waiting of all approvals of a thread, whose request has gone on without them. */
+  async withdraw(threadId: string, reason: string): Promise<Approval[]> {
+    const { now } = this.#database;
+    return this.#change(
+      sql`UPDATE ${this.#table} SET status = 'expired', expires_at = ${now}
+        WHERE thread_id = ${checkRecord(Name, threadId)} AND status = 'pending' RETURNING ${this.#columns}`,
+      { actor: CLOCK, action: 'expired', details: { reason } },
+    );
   }
 
   async #expire(condition: Sql, now?: Date): Promise<Approval[]> {
@@ -167,11 +189,13 @@ export class Approvals {
   /** Changes approvals and writes down that it did, or does neither. */
   async #change(
     statement: Sql,
-    entry: { readonly actor: string; readonly action: string; readonly details?: Json },
+    entry: { readonly actor: string; readonly action: string; readonly details?: Details },
   ): Promise<Approval[]> {
     const follow = (row: Row): Sql => {
-      const { id: approvalId, threadId, codeSha256 } = toApproval(row);
-      return auditStatement(this.#database, { ...entry, approvalId, threadId, codeSha256 });
+      const { id: approvalId, threadId, codeSha256, payload, decision, run } = toApproval(row);
+      const concerned = run === null ? codeSha256 : (decision?.codeSha256 ?? codeSha256); // a run is one of what was allowed
+      const details = withMode(entry.details ?? null, payload);
+      return auditStatement(this.#database, { ...entry, details, approvalId, threadId, codeSha256: concerned });
     };
     return (await this.#database.change(statement, follow)).map(toApproval);
   }
@@ -200,21 +224,13 @@ export class Approvals {
   }
 }
 
+/** What tells an approval from any other. */
+function identityOf({ threadId, checkpointNs, requestId, code, attempt }: z.infer<typeof ApprovalRequest>): string {
+  return hashOf(JSON.stringify([threadId, checkpointNs, requestId, hashOf(code), attempt]));
+}
+
 /** Ids come from outside, and PostgreSQL would fail on some texts. */
 function knownForm(id: string): string {
   if (!/^[0-9a-f-]{36}$/.test(id)) throw notFound(id);
   return id;
-}
-
-function decisionDetails(decision: Decision, editedSha256: string | null): Json {
-  switch (decision.type) {
-    case 'approve':
-      return null;
-    case 'edit':
-      return { editedSha256, reason: decision.reason ?? null };
-    case 'reject':
-      return { reason: decision.reason ?? null };
-    case 'respond':
-      return { text: decision.text };
-  }
 }

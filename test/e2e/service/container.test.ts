@@ -1,11 +1,17 @@
 /** The execution method `container`: the service's code runs in kernels of a real Jupyter server. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, request as ask } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import { loadConfiguration, startPythonExecutor, type PythonExecutorService } from '../../../src/service.ts';
 import { installJupyter, TestJupyterServer } from '../../support/jupyter-server.ts';
+import { startProxy } from '../../support/proxy.ts';
+import { EPICS } from './laboratory-settings.ts';
 
 const CODE = `
 import matplotlib.pyplot as plt
@@ -47,6 +53,8 @@ async function start({
   kernel = 'python3',
   port = 0,
   approval = 'selective',
+  writes = false,
+  records = '_agent_data',
 } = {}): Promise<PythonExecutorService> {
   const { url, token } = server?.access ?? { url: 'http://127.0.0.1:1', token: 'x' };
   const text = `
@@ -60,6 +68,8 @@ framework:
       jupyter_host: "127.0.0.1"
       jupyter_port: ${port === 0 ? new URL(url).port : port}
       jupyter_token: "\${TOKEN}"
+file_paths: { agent_data_dir: "${records}" }
+execution_control: { epics: { writes_enabled: ${writes} } }
 approval:
   global_mode: "${approval}"
   capabilities: { python_execution: { enabled: true, mode: "epics_writes" } }
@@ -88,7 +98,7 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
     await using service = await start();
     const { executionResult } = await service.invoke(REQUEST, config('there'));
     expect(executionResult).toMatchObject({ results: { statistics: { mean: 21 } }, stdout: 'from roof\n' });
-    expect(executionResult.notebookLink).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/lab\/tree\/executed_scripts\//);
+    expect(readFileSync(fileURLToPath(executionResult.notebookLink), 'utf8')).toContain('Successful Execution');
     expect(executionResult.figurePaths.map((figure) => path.basename(figure))).toEqual(['figure_01.png']);
     expect(existsSync(executionResult.figurePaths[0] ?? '')).toBe(true);
     const metadata: unknown = JSON.parse(
@@ -102,10 +112,6 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
     const here = await service.invoke(REQUEST, config('here'));
     const there = await service.invoke(REQUEST, config('elsewhere', { execution_method: 'container' }));
     expect(there.executionResult.results).toEqual(here.executionResult.results);
-    expect([here, there].map(({ executionResult }) => executionResult.notebookLink.split(':')[0])).toEqual([
-      'file',
-      'http',
-    ]);
   });
 
   test('a kernel that the server does not have is named, with those that it has', async () => {
@@ -114,6 +120,114 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
       category: 'configuration',
       message: expect.stringMatching(/no Python kernel "python3-epics-readonly".*python3/) as string,
     });
+  });
+
+  /** The server as one with JupyterLab has it, whose pages this one has not. */
+  async function withLab(): Promise<{ readonly port: number } & AsyncDisposable> {
+    const { url } = server?.access ?? { url: '' };
+    const lab = createServer((request, response) => {
+      if (request.url?.startsWith('/lab/tree/')) return void response.end('<html>');
+      const { method, headers } = request;
+      const onward = ask(`${url}${request.url}`, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(onward);
+    });
+    lab.on('upgrade', (request, near: Socket) => {
+      const far = connect(Number(new URL(url).port), '127.0.0.1');
+      const lines = [`${request.method} ${request.url} HTTP/1.1`];
+      for (let at = 0; at < request.rawHeaders.length; at += 2)
+        lines.push(request.rawHeaders.slice(at, at + 2).join(': '));
+      far.write(`${lines.join('\r\n')}\r\n\r\n`);
+      near.pipe(far).pipe(near);
+      for (const socket of [near, far]) socket.on('error', () => socket.destroy());
+    });
+    lab.listen(0, '127.0.0.1');
+    await once(lab, 'listening');
+    return {
+      port: (lab.address() as AddressInfo).port,
+      [Symbol.asyncDispose]: async () => {
+        lab.close().closeAllConnections();
+      },
+    };
+  }
+
+  /** What the server has where a link leads. */
+  async function linked(link: string): Promise<string> {
+    expect((await fetch(link)).status).toBe(200);
+    const { url, token } = server?.access ?? { url: '', token: '' };
+    const there = new URL(link).pathname.replace('/lab/tree/', '/files/');
+    return (await fetch(`${url}${there}`, { headers: { Authorization: `token ${token}` } })).text();
+  }
+
+  test('O-07 O-93 U-71 a server that does not see the records is given the notebook and what it needs', async () => {
+    await using lab = await withLab();
+    await using service = await start({ port: lab.port });
+    const { executionResult } = await service.invoke(REQUEST, config('link'));
+    const { notebookLink } = executionResult;
+    expect(notebookLink).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/lab\/tree\/executed_scripts\//);
+    expect(await linked(notebookLink)).toContain('Successful Execution');
+    for (const name of ['context.json', 'results.json', 'figures/figure_01.png']) {
+      const beside = await linked(notebookLink.replace('notebook.ipynb', name));
+      expect(beside).toBe(readFileSync(path.join(executionResult.folderPath, name), 'utf8'));
+    }
+  });
+
+  test('O-118 a server whose files the records are is given no copies', async () => {
+    await using lab = await withLab();
+    await using service = await start({ port: lab.port, records: server?.root ?? '' });
+    const { executionResult } = await service.invoke(REQUEST, config('shared'));
+    const { notebookLink, folderPath, notebookPath } = executionResult;
+    expect(await linked(notebookLink)).toBe(readFileSync(notebookPath, 'utf8'));
+    expect(readdirSync(path.join(folderPath, '..', '..')).filter((name) => name.startsWith('is-shared'))).toEqual([]);
+    expect(statSync(notebookPath).mode & 0o077).toBe(0); // as we wrote it
+  });
+
+  /** Counts its runs in the directory above its own, and waits in the first one. */
+  const counting = (name: string): string => `import time
+with open('../${name}', 'a') as journal: journal.write('ran ')
+runs = open('../${name}').read()
+print('on', flush=True)
+if runs == 'ran ': time.sleep(60)
+results = {'statistics': {'runs': runs}}`;
+
+  test('U-56 O-125 OB-18 a connection that breaks off is no fault of the code, which runs again as it is', async () => {
+    const proxy = await startProxy(server?.access.url ?? '');
+    await using service = await start({ port: proxy.port });
+    const events = service.stream({ ...REQUEST, approved_code: counting('reading') }, config('broken'));
+    let settled: unknown;
+    let cuts = 0;
+    for await (const event of events) {
+      if (event.type === 'output' && (cuts += 1) === 1) proxy.cut();
+      if (event.type === 'settled') settled = event;
+    }
+    expect(settled).toMatchObject({
+      result: { retries: { execution: 1 }, executionResult: { results: { statistics: { runs: 'ran ran ' } } } },
+    });
+  });
+
+  test('OB-06 code that may have written does not run again when the connection breaks off', async () => {
+    const proxy = await startProxy(server?.access.url ?? '');
+    await using service = await start({ port: proxy.port, approval: 'disabled', writes: true });
+    const code = `${EPICS}_w('magnet', 1)\n${counting('writing')}`;
+    const events = service.stream({ ...REQUEST, approved_code: code }, config('half'));
+    const failure = await (async () => {
+      for await (const event of events) if (event.type === 'output') proxy.cut();
+    })().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'WorkflowError', stage: 'execution' });
+    expect(String(failure)).toMatch(
+      /connection to the Jupyter server broke off.*is not known, so it is not run again/s,
+    );
+  });
+
+  test('O-19 large results and files come back in full', async () => {
+    await using service = await start();
+    const code = `open('out.csv', 'w').write('x')
+results = {'statistics': {'rows': list(range(100_000))}}`;
+    const { executionResult } = await service.invoke({ ...REQUEST, approved_code: code }, config('large'));
+    expect(executionResult.results).toMatchObject({ statistics: { rows: { length: 100_000 } } });
+    expect(executionResult.filePaths.map((file) => path.basename(file))).toEqual(['out.csv']);
   });
 
   test('no session is left behind on the server', async () => {

@@ -1,5 +1,5 @@
 /** What reviewers can decide, and what becomes of it. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from '@langchain/langgraph';
@@ -37,6 +37,32 @@ test('an edit that the policy forbids is refused', async () => {
     name: 'PolicyRefusedError',
     reasons: expect.arrayContaining(['EPICS writes blocked by configuration']) as unknown,
   });
+});
+
+test('U-68 the log has what ran by the hash of what ran, once, with its mode', async () => {
+  await using lab = await laboratory.start({ config: WRITES, code: writing(1) });
+  const asked = question(await lab.service.run(REQUEST, thread('t')));
+  await lab.service.invoke(answered({ type: 'edit', code: writing(2) }), thread('t'));
+  const { decision } = await lab.service.approvals.get(asked.id);
+  const log = await lab.service.audit.list({ approvalId: asked.id });
+  const write = { mode: 'write_access' };
+  expect(log.map(({ action, codeSha256, details }) => [action, codeSha256, details])).toEqual([
+    ['requested', asked.codeSha256, write],
+    ['edited', asked.codeSha256, expect.objectContaining({ ...write, editedSha256: decision?.codeSha256 })],
+    ['claimed', decision?.codeSha256, expect.objectContaining(write)],
+    ['executed', decision?.codeSha256, { ...write, outcome: 'succeeded' }],
+    ['finished', decision?.codeSha256, { ...write, outcome: { outcome: 'completed' } }],
+  ]);
+});
+
+test('U-68 an edit that was refused is never logged as run', async () => {
+  const config = { execution_control: { epics: { writes_enabled: false } }, approval: ALL_CODE };
+  await using lab = await laboratory.start({ config });
+  await lab.service.run(REQUEST, thread('t'));
+  await lab.service.run(answered({ type: 'edit', code: writing(2) }), thread('t')).catch(() => undefined);
+  const log = await lab.service.audit.list();
+  expect(log.map(({ action }) => action)).toEqual(['requested', 'edited', 'claimed', 'refused', 'finished']);
+  expect(new Set(log.slice(2).map(({ codeSha256 }) => codeSha256)).size).toBe(1);
 });
 
 const ALL_CODE = { capabilities: { python_execution: { mode: 'all_code' } } };
@@ -137,3 +163,24 @@ async function actions(
   const entries = await service.audit.list({ threadId: `python_executor/${id}` });
   return entries.map(({ action }) => action);
 }
+
+test('O-18 OB-13 a request that says whose it is is answered by nobody else', async () => {
+  await using lab = await laboratory.start({ config: WRITES, code: writing(1) });
+  const request = { ...REQUEST, session_context: { user_id: 'ann', chat_id: '束'.repeat(60) } };
+  await lab.service.run(request, thread('t'));
+  await expect(lab.service.run(answered('yes'), thread('t'))).rejects.toThrow('has no request');
+  const { configurable } = thread('t');
+  const bob = { configurable: { ...configurable, user_id: 'bob', chat_id: '束'.repeat(60) } };
+  await expect(lab.service.run(answered('yes'), bob)).rejects.toThrow('has no request');
+  const ann = { configurable: { ...configurable, user_id: 'ann', chat_id: '束'.repeat(60) } };
+  expect(await lab.service.run(answered('yes'), ann)).toMatchObject({ status: 'completed' });
+});
+
+test('OB-10 the record of a rejection does not call it a failure', async () => {
+  await using lab = await laboratory.start({ config: WRITES, code: writing(1) });
+  await lab.service.run(REQUEST, thread('t'));
+  const rejected: unknown = await lab.service.run(answered('no'), thread('t')).catch((error: unknown) => error);
+  const notebook = readFileSync(path.join((rejected as { folderPath: string }).folderPath, 'notebook.ipynb'), 'utf8');
+  expect(notebook).toContain('# Rejected, and Not Executed');
+  expect(notebook).not.toContain('Failed Execution');
+});

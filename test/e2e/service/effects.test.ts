@@ -1,10 +1,21 @@
 /** What a reviewer is shown of code that was tried behind walls, and what approving it then does. */
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
 import type { Effects } from '../../../src/service/approval/effects.ts';
-import { EPICS, Laboratory, question, REQUEST, thread, WRITES, type Sections, type Service } from './laboratory.ts';
+import {
+  EPICS,
+  Laboratory,
+  question,
+  readJson,
+  REQUEST,
+  thread,
+  WRITES,
+  type Sections,
+  type Service,
+} from './laboratory.ts';
 
 const laboratory = new Laboratory();
 
@@ -41,7 +52,7 @@ test('what the reviewer saw is what is committed: the code ran once', async () =
   expect(message).toContain(executionResult.stdout.trim());
   expect(message).toContain(executionResult.results['t']);
   const audit = await lab.service.audit.list({ threadId: 'python_executor/t' });
-  expect(audit.map(({ action }) => action)).toEqual(['requested', 'approved', 'claimed', 'committed', 'executed']);
+  expect(audit.map(({ action }) => action)).toEqual(['requested', 'approved', 'claimed', 'committed', 'finished']);
 });
 
 test('figures and files of a preview are part of what is committed', async () => {
@@ -127,4 +138,17 @@ test('without previews the reviewer is shown the code alone', async () => {
   await using lab = await laboratory.start({ config });
   const { resume_payload: payload, user_message: message } = await shown(lab);
   expect([payload.effects, message.includes('behind walls')]).toEqual([null, false]);
+});
+
+test('O-96 a run that was committed has the time at which it ran', async () => {
+  const code = 'import time\nresults = {"at": time.time() * 1000}';
+  await using lab = await laboratory.start({ config: ALL_CODE, code });
+  await shown(lab);
+  await sleep(1100);
+  const { executionResult } = await lab.service.invoke(APPROVE, thread('t'));
+  const { start_time, end_time } = readJson(
+    path.join(executionResult.folderPath, 'execution_metadata.json'),
+  ) as Readonly<Record<string, string>>;
+  const at = executionResult.results['at'] as number;
+  expect([Date.parse(start_time ?? '') <= at, Date.parse(end_time ?? '') < at + 1000]).toEqual([true, true]);
 });

@@ -160,3 +160,14 @@ test('a folder that is not one of the service\u2019s', async () => {
   );
   expect(error.message).toContain('is not the folder of an earlier request');
 });
+
+test.for(['import nowhere.at_all', 'raise ImportError("Missing optional dependency \'nowhere\'. Use pip.")'])(
+  'O-107 a module that is missing is named, with the way to install it: %s',
+  async (code) => {
+    await using lab = await laboratory.start({ code });
+    const { python } = laboratory.interpreter.environment;
+    await expect(lab.service.invoke({ ...REQUEST, retries: 0 }, thread('t'))).rejects.toThrow(
+      new RegExp(`^Missing Module: 'nowhere' is not installed.*${python} -m pip install nowhere$`),
+    );
+  },
+);

@@ -60,11 +60,11 @@ const ATTEMPTS = `def attempt(path):
         return False
 results = {'workspace': attempt('new.txt'), 'mount': attempt('/data/new.txt'), 'temporary': attempt('/tmp/x')}`;
 
-test('O-26 O-27 files can be written in the mode write_access, and in read_only they cannot', async () => {
+test('O-26 O-27 O-105 in read_only code writes nothing that outlives its run but copies of its own files', async () => {
   const source = laboratory.fresh();
   chmodSync(source, 0o777);
   const framework = { execution: { local: { mounts: [{ source, target: '/data', writable: true }] } } };
-  expect(await results(ATTEMPTS, { framework })).toEqual({ workspace: false, mount: false, temporary: true });
+  expect(await results(ATTEMPTS, { framework })).toEqual({ workspace: true, mount: false, temporary: true });
   expect(readdirSync(source)).toEqual([]);
   const config = { ...WRITES, framework, approval: NO_PREVIEW };
   expect(await results(WRITING + ATTEMPTS, config)).toEqual({ workspace: true, mount: true, temporary: true });

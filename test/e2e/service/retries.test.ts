@@ -85,10 +85,24 @@ test('O-24 OB-06 code that takes too long is stopped, and no other is written', 
   expect(lab.generations).toHaveLength(1);
 });
 
-test('code that the policy refuses is not tried again', async () => {
+test('O-53 O-71 code that the policy refuses is written anew, with what would be allowed', async () => {
+  const refused = 'from epics import caput\ncaput("magnet", 1)\nresults = {}';
+  await using lab = await laboratory.start({ code: [refused, 'results = {"answer": 1}'] });
+  const { retries } = await lab.service.invoke(REQUEST, thread('t'));
+  expect(retries).toEqual({ generation: 1, execution: 0 });
+  const { errorMessage, analysisIssues } = lab.generations[1]?.[0] ?? {};
+  expect(errorMessage).toContain('EPICS writes blocked by configuration');
+  expect(analysisIssues?.join('\n')).toMatch(/execution_control\.epics\.writes_enabled/);
+});
+
+test('O-53 code that the policy refuses again and again ends the request, and says why', async () => {
   await using lab = await laboratory.start({ code: 'from epics import caput\ncaput("magnet", 1)\nresults = {}' });
-  await expect(lab.service.invoke(REQUEST, thread('t'))).rejects.toMatchObject({ name: 'PolicyRefusedError' });
-  expect(lab.generations).toHaveLength(1);
+  await expect(lab.service.invoke({ ...REQUEST, retries: 1 }, thread('t'))).rejects.toMatchObject({
+    name: 'MaxAttemptsExceededError',
+    message: expect.stringContaining('EPICS writes blocked by configuration') as string,
+    cause: { name: 'PolicyRefusedError' },
+  });
+  expect(lab.generations).toHaveLength(2);
 });
 
 const MODEL = { framework: { execution: { code_generator: 'basic' } } };

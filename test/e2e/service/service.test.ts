@@ -1,8 +1,10 @@
 /** The execution service from request to result: generated, judged, approved, run, recorded. */
-import { existsSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
+import { startPythonExecutor } from '../../../src/service.ts';
 import { EPICS, Laboratory, question, readJson, REQUEST, thread, WRITES } from './laboratory.ts';
 
 const laboratory = new Laboratory();
@@ -86,4 +88,68 @@ test('what was rejected is not run, and that is no fault', async () => {
     name: 'ExecutionRejectedError',
     reason: 'not today',
   });
+});
+
+test('O-08 O-95 U-23 stage 2 reads what stage 1 left, whatever it is', async () => {
+  const first = `import numpy as np, pandas as pd
+results = {'nan': float('nan'), 'big': 1 << 80, 'set': {1, 2}, 'by_number': {1: 'a'},
+    'table': pd.DataFrame({'v': [1, 2]}, index=['p', 'q']), 'series': pd.Series([1.5], index=[('a', 1)], name='n'), 'columns': pd.DataFrame({'x': [1]})}`;
+  const second = `import pandas as pd
+left = context.pre
+table = left.table
+results = {'nan': left.nan != left.nan, 'big': left.big == 1 << 80, 'set': left.set == {1, 2}, 'by_number': left.by_number[1],
+    'table': [type(table).__name__, int(table.loc['q', 'v'])], 'series': type(left.series).__name__,
+    'names': sorted(left.keys())[:2], 'none': left.get('x'), 'columns': pd.DataFrame(left.columns.to_dict()).shape}`;
+  await using lab = await laboratory.start({ code: [first, second] });
+  const request = { ...REQUEST, expected_results: {} };
+  const { execution_result: stage1 } = await lab.service.invoke(request, thread('1'));
+  const pipeline = { ...request, capability_context_data: { pre: stage1.results } };
+  const { execution_result: stage2 } = await lab.service.invoke(pipeline, thread('2'));
+  expect(stage2.results).toEqual({
+    nan: true,
+    big: true,
+    set: true,
+    by_number: 'a',
+    table: ['DataFrame', 2],
+    series: 'Series',
+    names: ['big', 'by_number'],
+    none: null,
+    columns: [1, 1],
+  });
+});
+
+test('O-29 OB-01 code runs on the Python that the configuration names', async () => {
+  const environment = path.join(laboratory.fresh(), 'venv');
+  chmodSync(path.dirname(path.dirname(environment)), 0o755);
+  chmodSync(path.dirname(environment), 0o755);
+  execFileSync('python3', ['-m', 'venv', '--without-pip', environment]);
+  const place = laboratory.fresh();
+  for (const python_env_path of [environment, path.join(environment, 'bin', 'python')]) {
+    const text = JSON.stringify({
+      approval: { global_mode: 'disabled' },
+      framework: { execution: { local: { python_env_path } } },
+    });
+    await using service = await startPythonExecutor({
+      config: { text, environment: {} },
+      dataDir: path.join(place, 'data'),
+      baseDir: place,
+    });
+    const request = { ...REQUEST, expected_results: {}, approved_code: 'import sys\nresults = {"prefix": sys.prefix}' };
+    const { executionResult } = await service.invoke(request, thread('t'));
+    expect(executionResult.results).toEqual({ prefix: environment });
+  }
+});
+
+test('O-20 O-21 a result cannot be changed, and gives its dictionary', async () => {
+  await using lab = await laboratory.start();
+  const result = await lab.service.invoke(REQUEST, CONFIG);
+  expect([Object.isFrozen(result), Object.isFrozen(result.execution_result)]).toEqual([true, true]);
+  const { folder_path: folder, notebook_path: notebook } = result.execution_result;
+  expect(result.execution_result.to_dict()).toMatchObject({
+    results: { answer: 42 },
+    execution_folder: folder,
+    notebook_path: notebook,
+    figure_count: 0,
+  });
+  expect(Object.keys(result.executionResult)).not.toContain('to_dict');
 });

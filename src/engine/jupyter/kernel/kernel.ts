@@ -58,6 +58,11 @@ export class Kernel {
     return this.#channel.isOpen;
   }
 
+  /** Whether nothing but the connection was lost, as far as anybody knows. */
+  get isDisconnected(): boolean {
+    return this.#channel.isBroken;
+  }
+
   set onStray(listener: ((message: KernelMessage) => void) | null) {
     this.#channel.onStray = listener;
   }

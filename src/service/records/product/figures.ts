@@ -1,9 +1,7 @@
-import type { Execution, ProducedFigure } from '../../execution/execution.ts';
-import type { RecordFolder } from './folder.ts';
-import { figureName, FIGURES, isFigureName } from './names.ts';
-
-/** Gives the content of a file that a run left, by its id. */
-export type OpenArtifact = (id: string) => Promise<AsyncIterable<Uint8Array>>;
+import type { Execution, ProducedFigure } from '../../../execution/execution.ts';
+import type { RecordFolder } from '../folder.ts';
+import { figureName, FIGURES, isFigureName } from '../names.ts';
+import { openKept, type OpenArtifact } from './kept.ts';
 
 export interface SavedFigures {
   /** Seen from the folder: `figures/figure_01.png`. */
@@ -32,7 +30,7 @@ export async function saveFigures(
   openArtifact: OpenArtifact | undefined,
 ): Promise<SavedFigures> {
   for (const name of folder.list(FIGURES).filter(isFigureName)) folder.remove(name, FIGURES);
-  const figures = execution?.figures ?? [];
+  const figures = [...(execution?.figures ?? []), ...savedPictures(execution)];
   const paths: string[] = [];
   const names: string[] = [];
   const errors =
@@ -48,6 +46,16 @@ export async function saveFigures(
     names.push(`${FIGURES}/${name}`);
   }
   return { names, paths, errors };
+}
+
+/** Pictures that the code wrote without drawing them by matplotlib, where people look for them. */
+const PICTURE = /^(?:[^/]+\/)?[^/.][^/]*\.(?:png|jpe?g|svg)$/i;
+
+function savedPictures(execution: Execution | undefined): readonly ProducedFigure[] {
+  const known = new Set(execution?.figures.flatMap(({ path, sha256 }) => [path, sha256]));
+  return (execution?.files ?? []).filter(
+    ({ path, sha256 }) => PICTURE.test(path) && !known.has(path) && (sha256 === undefined || !known.has(sha256)),
+  );
 }
 
 type Picture = { readonly bytes: Buffer; readonly extension: string } | { readonly problem: string };
@@ -67,7 +75,8 @@ async function pictureOf(
     return { problem: figure.notKept ?? 'there is no copy of the file that the run saved' };
   }
   if (figure.sizeBytes > MAX_BYTES) return { problem: `it has ${figure.sizeBytes} bytes` };
-  return checked(figure.mime, await readAll(figure.id, openArtifact));
+  const kept = await openKept(figure.id, openArtifact);
+  return 'problem' in kept ? kept : checked(figure.mime, await readAll(kept.content));
 }
 
 /** What a program calls a picture need not be one. */
@@ -80,10 +89,10 @@ function checked(mime: string, bytes: Buffer): Picture {
 }
 
 /** Reads one chunk too many at most. */
-async function readAll(id: string, openArtifact: OpenArtifact): Promise<Buffer> {
+async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of await openArtifact(id)) {
+  for await (const chunk of content) {
     chunks.push(chunk);
     size += chunk.length;
     if (size > MAX_BYTES) break;

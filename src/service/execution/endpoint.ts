@@ -1,0 +1,25 @@
+import type { Configuration, ExecutionMode } from '../config/schema.ts';
+
+/** Where the Jupyter server of an execution mode is. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+/** What a mode says of its own server, and for all else what the section around it says. */
+export function endpointOf({ framework }: Configuration, mode: ExecutionMode): Endpoint {
+  const { read_only, write_access, ...common } = framework.execution.container;
+  const own = { read_only, write_access }[mode];
+  const host = own.jupyter_host ?? common.jupyter_host;
+  const port = own.jupyter_port ?? common.jupyter_port;
+  const scheme = own.jupyter_scheme ?? common.jupyter_scheme;
+  const isBareIpv6 = host.includes(':') && !host.startsWith('[');
+  return {
+    host,
+    port,
+    url: `${scheme}://${isBareIpv6 ? `[${host}]` : host}:${port}`,
+    token: own.jupyter_token ?? (host === common.jupyter_host ? common.jupyter_token : undefined), // for no other machine
+  };
+}
