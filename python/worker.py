@@ -17,7 +17,7 @@ import time
 import wire
 from birth import say_why
 from cell import source, trace, values
-from cell.order import await_read, unread_bytes
+from cell.order import unread_bytes
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables
 from encode.frames import export_frame, summarize_frames
@@ -187,7 +187,7 @@ class Worker:
     def _send_item(self, item: dict) -> None:
         """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
         self._runner.flush()
-        await_read(self._stdout, self._stderr)  # what was printed before it comes before it
+        self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it
         texts = {mime: form for mime, form in item["data"].items() if isinstance(form, str)}
         binary = {mime: form for mime, form in item["data"].items() if isinstance(form, bytes)}
         header = {
@@ -198,7 +198,7 @@ class Worker:
         self._results.append(wire.encode(header, b"".join(binary.values())))
         if item["kind"] != "result":
             self._flush_results()
-            await_read(self._control)  # what is printed after it comes after it
+            self._runner.order.await_read(self._control)  # what is printed after it comes after it
 
     def _flush_results(self) -> None:
         results = b"".join(self._results)

@@ -44,7 +44,7 @@ class Process:
         self._builtins = {name: builtins.__dict__[name] for name in _BUILTINS}
         self._warnings = {name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")}
         self._stdin = NoInput()
-        self._order = Order()
+        self.order = Order()
         self._stdout, self._stderr = self._new_stdout(), self._new_stderr()
 
     def note_descriptors(self) -> None:
@@ -115,13 +115,13 @@ class Process:
         sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
         self._stdout.begin()
         self._stderr.begin()
-        self._order.begin()
+        self.order.begin()
 
     def _new_stdout(self) -> Output:
-        return Output(1, "<stdout>", self._order)
+        return Output(1, "<stdout>", self.order)
 
     def _new_stderr(self) -> ErrorOutput:
-        return ErrorOutput(2, "<stderr>", self._order, lambda: attempt(self._stdout.flush))
+        return ErrorOutput(2, "<stderr>", self.order, lambda: attempt(self._stdout.flush))
 
     def _reset_modules(self) -> None:
         """Keep the modules alive that Python itself needs at every step."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
+from cell.order import Order
 from cell.process import Process
 from cell.source import Prepared
 from cell.streams import refuse_input
@@ -37,6 +38,11 @@ class Runner:
     def namespace(self) -> dict[str, object]:
         """Return the variables of the session."""
         return self._module.__dict__
+
+    @property
+    def order(self) -> Order:
+        """Return what keeps the session's channels in order."""
+        return self._process.order
 
     def run(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
         """Execute the pieces in order; what the program raises is raised from here."""
