@@ -12,6 +12,8 @@ import { installBeside, type Installation } from '../../tools/side-environment.t
 
 const START_TIMEOUT_MS = 60_000;
 const ASK_AGAIN_MS = 50;
+/** The server loses a signal that comes while it writes to its log: its handler logs first, which fails in there. */
+const END_AGAIN_MS = 5000;
 const KEPT_LOG_CHARS = 4000;
 /** Far above what a test prints: without these the server drops output of more than a megabyte per second. */
 const UNLIMITED = ['--ServerApp.iopub_data_rate_limit=1e10', '--ServerApp.iopub_msg_rate_limit=1e6'];
@@ -93,7 +95,9 @@ export class TestJupyterServer implements AsyncDisposable {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
     this.#child.kill(signal);
+    const again = setInterval(() => this.#child.kill(signal), END_AGAIN_MS);
     await exited;
+    clearInterval(again);
   }
 }
 
