@@ -12,6 +12,14 @@ LOOK_SECONDS = 0.02
 OVERDRAFT = 256 << 20
 
 
+def _entries(listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    """What can be read of a directory that others change meanwhile."""
+    try:
+        yield from listing
+    except OSError:
+        return
+
+
 class DiskMeter:
     """Walks a tree over and over; links are not followed."""
 
@@ -63,7 +71,7 @@ class DiskMeter:
             except OSError:
                 continue  # unreadable or gone: what is below it cannot grow unseen for long
             with listing:
-                for entry in listing:
+                for entry in _entries(listing):
                     try:
                         facts = entry.stat(follow_symlinks=False)
                     except OSError:

@@ -33,7 +33,7 @@ def descendants(root: int) -> list[int]:
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/stat") as file:
+            with open(f"/proc/{name}/stat", errors="replace") as file:
                 parent = int(file.read().rpartition(")")[2].split()[1])
         except OSError:
             continue  # ended while we looked
@@ -52,7 +52,7 @@ def end_orphans(known: set[int]) -> None:
     own = os.getpid()
     for pid in descendants(own):
         try:
-            with open(f"/proc/{pid}/stat") as file:
+            with open(f"/proc/{pid}/stat", errors="replace") as file:
                 parent = int(file.read().rpartition(")")[2].split()[1])
             if parent == own and pid not in known:
                 os.kill(pid, signal.SIGKILL)

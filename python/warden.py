@@ -175,15 +175,26 @@ class Warden:
         for fd in enclosure.namespaces:
             os.close(fd)
         enclosure.namespaces, enclosure.worker = (), worker
-        if enclosure.group is not None:
-            self._supply.attach(enclosure.group, worker.pid, worker.go)  # moving a process takes milliseconds
-            os.close(worker.go)
-        else:
-            worker.let_go()
+        try:
+            self._let_go(enclosure)
+        except OSError as error:  # the launcher was killed: another one comes
+            enclosure.close()
+            return self._open_again(command, f"launcher: {error.strerror}") if command is not None else None
         if command is not None:
             return self._launch(command, enclosure)
         self._supply.keep(enclosure)
         return None
+
+    def _let_go(self, enclosure: Enclosure) -> None:
+        """Let a worker prepare itself, once it is in its group."""
+        worker = enclosure.worker
+        if enclosure.group is None:
+            worker.let_go()
+            return
+        try:
+            self._supply.attach(enclosure.group, worker.pid, worker.go)  # moving a process takes milliseconds
+        finally:
+            os.close(worker.go)
 
     def _launch(self, command: dict, enclosure: Enclosure) -> Born | None:
         """Give a waiting worker its session."""

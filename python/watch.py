@@ -183,7 +183,7 @@ def _outer_pids(pids: tuple[int, ...]) -> tuple[int, ...]:
     found = {}
     for name in os.listdir("/proc"):
         try:
-            with open(f"/proc/{name}/status") as file:
+            with open(f"/proc/{name}/status", errors="replace") as file:
                 numbers = next(line for line in file if line.startswith("NSpid:")).split()[1:]
         except (OSError, StopIteration):
             continue  # not a process, or one that has just ended
@@ -207,7 +207,7 @@ def _status(pid: int) -> dict:
     """The few lines of /proc/PID/status that matter; sizes in bytes, NSpid as the innermost number."""
     found: dict = {}
     try:
-        with open(f"/proc/{pid}/status") as file:
+        with open(f"/proc/{pid}/status", errors="replace") as file:  # a process can call itself anything
             for line in file:
                 key, _, value = line.partition(":")
                 if key in ("RssAnon", "RssShmem"):
@@ -226,7 +226,7 @@ def _status(pid: int) -> dict:
 def _ticks(path: str) -> list[int]:
     """User and system time, its own and that of its ended children, from a file of the kernel's kind `stat`."""
     try:
-        with open(path) as file:
+        with open(path, errors="replace") as file:
             return [int(field) for field in file.read().rpartition(")")[2].split()[11:15]]
     except OSError:
         return []  # it has just ended

@@ -171,7 +171,9 @@ export class Zygote implements AsyncDisposable {
     );
     for (const answer of this.#requests.values()) answer('the zygote is gone');
     this.#requests.clear();
-    for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause: 'zygote' });
+    const lastWords = words.split('\n').at(-1) ?? '';
+    const cause = lastWords === '' ? 'zygote' : `zygote: ${lastWords}`;
+    for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause });
     this.#listeners.clear();
   }
 

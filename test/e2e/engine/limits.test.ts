@@ -25,6 +25,17 @@ async function expectAlive(subject: Subject): Promise<void> {
   expect(await subject.evaluate('40 + 2')).toBe('42');
 }
 
+test('a process may call itself anything, and is watched all the same', async () => {
+  await using subject = await laboratory.open();
+  await subject.run('x = 41');
+  const named = await subject.run(`
+import ctypes, time
+ctypes.CDLL(None).prctl(15, b"\\xff) R 1 (\\xfe", 0, 0, 0)
+time.sleep(0.5)`);
+  expect([named.outcome.status, named.state.status]).toEqual(['succeeded', 'preserved']);
+  expect(await subject.evaluate('x + 1')).toBe('42');
+});
+
 test('pandas and a plot work under 256 MB, preloaded', async () => {
   await using subject = await laboratory.open();
   expect(await subject.run(ANALYSIS)).toMatchObject({ outcome: { status: 'succeeded' }, logs: { stdout: '7 True\n' } });
