@@ -70,8 +70,7 @@ class Watch:
         """Watch a session from now on, instead of what was asked for before."""
         watched.before = watched.last = self._look(watched)
         watched.disk.allow(self._tolerated.get(watched.disk.path, 0))
-        # In a run, what was written since the last measurement counts as known only where all was known to be too much.
-        watched.is_told = watched.is_told and (watched.is_resting or watched.disk.path in self._tolerated)
+        watched.is_told = watched.is_told and watched.is_resting  # a run is held to what was measured before it
         watched.next_s = time.monotonic() + TICK_S
         self._watched[watched.session] = watched
 
