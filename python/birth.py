@@ -34,8 +34,10 @@ class Unborn:
 
     def let_go(self) -> None:
         """Its limits are attached: let it prepare itself."""
-        os.write(self.go, GO)
-        os.close(self.go)
+        try:
+            os.write(self.go, GO)
+        finally:
+            os.close(self.go)
 
     def admit(self, admission: Admission, fds: list[int]) -> None:
         """Give it its session and the session's channels; OSError when it is gone."""
