@@ -125,7 +125,7 @@ def _guard_a_birth(lifeline: socket.socket, birthplace: Birthplace, go: int, cha
 def _be_born(birthplace: Birthplace, go: int, channel: int) -> Born:
     """In the child: all that can be done before there is a session."""
     try:
-        prepare(birthplace, go, channel)
+        channel = prepare(birthplace, go, channel)
     except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
         say_why(channel, error)
     return Born(channel, replace(birthplace, namespaces=()))

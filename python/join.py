@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confine import identity, kernel, landlock, limits, seccomp, selftest
 
@@ -55,14 +55,16 @@ class Admission:
     is_first: bool  # tries the walls before anything runs behind them
 
 
-def prepare(birthplace: Birthplace, go: int, channel: int) -> None:
-    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls."""
+def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
+    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The channel's new number."""
     os.setsid()
+    kernel.close_fds_except([channel, go, *birthplace.namespaces])
+    channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *birthplace.namespaces))
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
         os.dup2(null, fd, inheritable=fd <= 2)
-    kernel.close_fds_except([CONTROL, CONTROL + 1, CONTROL + 2, channel, go, *birthplace.namespaces])
-    _enter(birthplace)
+    os.close(null)
+    _enter(replace(birthplace, namespaces=tuple(namespaces)))
     os.chdir(birthplace.workspace)
     os.umask(0o022)
     if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach
@@ -76,6 +78,16 @@ def prepare(birthplace: Birthplace, go: int, channel: int) -> None:
     _prefer_for_oom()
     _reseed()
     _reset_signals()
+    return channel
+
+
+def move_low(fd: int) -> int:
+    """Make room for the private descriptors: with many sessions, the zygote's own numbers have come that far."""
+    if fd < CONTROL:
+        return fd
+    low = os.dup(fd)
+    os.close(fd)
+    return low
 
 
 def join(channel: int, birthplace: Birthplace) -> Admission:
