@@ -3,7 +3,7 @@
 import shutil
 
 TOO_MANY = 200
-OVERTIME_S = HOST["timeoutMs"] / 1000 * 2.5
+OVERTIME_S = HOST["timeoutMs"] / 1000 * 6  # far beyond the time limit and its grace, also on a busy machine
 
 
 @attempt
