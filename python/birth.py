@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import NoReturn
 
 from confine import identity, kernel
 from guard import stand_guard
@@ -58,7 +59,7 @@ class Unborn:
         return text or None
 
 
-def say_why(channel: int, error: BaseException) -> None:
+def say_why(channel: int, error: BaseException) -> NoReturn:
     """In a worker that cannot be one: tell the zygote, and end."""
     try:
         os.write(channel, f"{type(error).__name__}: {error}".encode()[:4096])

@@ -91,18 +91,20 @@ def move_low(fd: int) -> int:
 
 
 def join(channel: int, birthplace: Birthplace) -> Admission:
-    """Wait to be admitted, take the channels and close the walls. Any failure must end the process."""
-    with socket.socket(fileno=channel) as zygote:
-        message, fds, _, _ = socket.recv_fds(zygote, MAX_ADMISSION, PRIVATE_FDS)
-        if len(fds) != PRIVATE_FDS:  # the zygote is gone, or has given up this enclosure
-            os._exit(0)
-        admission = Admission(**json.loads(message))
-        control, stdout, stderr = fds
-        for fd, target in ((control, CONTROL), (stdout, CONTROL + 1), (stderr, CONTROL + 2), (stdout, 1), (stderr, 2)):
-            os.dup2(fd, target, inheritable=target <= 2)
-        for fd in fds:
-            os.close(fd)
-        _close_walls(birthplace, admission)
+    """Wait to be admitted, take the channels and close the walls. Any failure must end the process, and `channel` tells of it."""
+    zygote = socket.socket(fileno=channel)
+    message, fds, _, _ = socket.recv_fds(zygote, MAX_ADMISSION, PRIVATE_FDS)
+    zygote.detach()  # as an object it would be closed by the failure that it is needed for
+    if len(fds) != PRIVATE_FDS:  # the zygote is gone, or has given up this enclosure
+        os._exit(0)
+    admission = Admission(**json.loads(message))
+    control, stdout, stderr = fds
+    for fd, target in ((control, CONTROL), (stdout, CONTROL + 1), (stderr, CONTROL + 2), (stdout, 1), (stderr, 2)):
+        os.dup2(fd, target, inheritable=target <= 2)
+    for fd in fds:
+        os.close(fd)
+    _close_walls(birthplace, admission)
+    os.close(channel)
     return admission
 
 

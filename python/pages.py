@@ -8,17 +8,15 @@ _MADV_COLLAPSE = 25  # Linux 6.1
 _LARGE = 2 << 20
 
 
-def gather() -> int:
-    """Collapse what is private and writable; the number of bytes that are in large pages now. Elsewhere it changes nothing."""
+def gather() -> None:
+    """Collapse what is private and writable; where the kernel cannot, nothing changes."""
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    gathered = 0
     for first, last in _private_ranges():
-        start, size = -(-first // _LARGE) * _LARGE, 0
+        start = -(-first // _LARGE) * _LARGE
         size = (last - start) // _LARGE * _LARGE
-        if size > 0 and madvise(start, size, _MADV_COLLAPSE) == 0:  # one call for a range: each waits for all processors
-            gathered += size
-    return gathered
+        if size > 0:
+            madvise(start, size, _MADV_COLLAPSE)  # one call for a range: each waits for all processors
 
 
 def _private_ranges() -> list[tuple[int, int]]:

@@ -59,7 +59,8 @@ def _serve() -> object | None:
     join.system_call_filter(ground.level, False, ground.cgroups.kind != "none")
     os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
     failures = preload.preload(config["preload"])
-    pages.gather()
+    if config["preload"]:  # else there is little to gather, and somebody waits for the first result
+        pages.gather()
     facts = {
         "event": "ready",
         "level": ground.level,

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 import resource
+import socket
 import unittest
+from unittest import mock
 
-from join import CONTROL, PRIVATE_FDS, move_low
+from birth import Unborn, say_why
+from confine import landlock, limits
+from join import CONTROL, PRIVATE_FDS, Admission, Birthplace, join, move_low
 from tests.confined import in_child
+
+HERE = Birthplace("landlock", False, os.getuid(), "/tmp", "/tmp", False, {"TMPDIR": "/tmp"}, (), 0.02)
+WISHES = Admission(False, 1 << 30, 1 << 30, 64, 2 * CONTROL, 1 << 20, 0, (), False, True, False)
 
 
 class MoveLowTest(unittest.TestCase):
@@ -23,6 +30,26 @@ class MoveLowTest(unittest.TestCase):
             return [low < CONTROL, os.read(low, 1) == b"x", move_low(low) == low]
 
         self.assertEqual(in_child(move), [True, True, True])
+
+
+class JoinTest(unittest.TestCase):
+    def test_a_worker_whose_walls_cannot_close_says_why(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        worker = os.fork()
+        if worker == 0:
+            channel = theirs.detach()
+            limits.raise_open_files()
+            try:
+                with mock.patch.object(landlock, "restrict", return_value=0):
+                    join(channel, HERE)
+            except BaseException as error:  # noqa: BLE001 - as a worker does it
+                say_why(channel, error)
+            os._exit(0)
+        theirs.close()
+        unborn = Unborn(worker, -1, ours.detach())
+        unborn.admit(WISHES, [0, 1, 2])
+        os.waitpid(worker, 0)
+        self.assertIn("Landlock is not available", unborn.last_words() or "")
 
 
 if __name__ == "__main__":
