@@ -1,34 +1,12 @@
 /** What the action gets right where the original does not, and what its users rely on without being told. */
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
-import { ActionStatusCode, IPythonInterpreter, type ActionReturn, type IPythonOptions } from '../../../src/tools.ts';
-
-let engine: Interpreter;
-let workDir: string;
-let shared: IPythonInterpreter;
-beforeAll(async () => {
-  engine = await createInterpreter();
-  workDir = await mkdtemp(path.join(os.tmpdir(), 'ipython-'));
-  shared = new IPythonInterpreter({ engine, workDir });
-});
-afterAll(async () => {
-  await engine?.close();
-  await rm(workDir, { recursive: true, force: true });
-});
-
-function open(options: IPythonOptions = {}): IPythonInterpreter {
-  const interpreter = new IPythonInterpreter({ engine, workDir, ...options });
-  onTestFinished(() => interpreter.close());
-  return interpreter;
-}
-
-const textOf = ({ result, errmsg }: ActionReturn): string | undefined => errmsg ?? result?.[0]?.content;
-const run = async (command: string): Promise<string | undefined> => textOf(await shared.run(command));
+import { expect, onTestFinished, test } from 'vitest';
+import { createInterpreter } from '../../../src/index.ts';
+import { ActionStatusCode } from '../../../src/tools.ts';
+import { open, run, shared, textOf, workDir } from './lagent-laboratory.ts';
 
 test('U-36 X-02 a plotly figure is a file with its JSON, and its path is in the result', async () => {
   const code = 'import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 3, 2]))\nfig.show()';

@@ -1,17 +1,15 @@
 /** The action that agents of lagent know: each row of the requirements under its id. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ToolRegistry } from '../../../src/agent.ts';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
 import { Terminal as TestTerminal } from '../../support/terminal.ts';
+import { createInterpreter } from '../../../src/index.ts';
 import {
   ActionExecutor,
-  type ActionReturn,
   ActionStatusCode,
   BaseAction,
   BaseParser,
@@ -26,30 +24,8 @@ import {
   START_CODE,
   TimeoutError,
   TupleParser,
-  type IPythonOptions,
 } from '../../../src/tools.ts';
-
-let engine: Interpreter;
-let workDir: string;
-let shared: IPythonInterpreter;
-beforeAll(async () => {
-  engine = await createInterpreter();
-  workDir = await mkdtemp(path.join(os.tmpdir(), 'ipython-'));
-  shared = new IPythonInterpreter({ engine, workDir });
-});
-afterAll(async () => {
-  await engine?.close();
-  await rm(workDir, { recursive: true, force: true });
-});
-
-function open(options: IPythonOptions = {}): IPythonInterpreter {
-  const interpreter = new IPythonInterpreter({ engine, workDir, ...options });
-  onTestFinished(() => interpreter.close());
-  return interpreter;
-}
-
-const textOf = ({ result, errmsg }: ActionReturn): string | undefined => errmsg ?? result?.[0]?.content;
-const run = async (command: string): Promise<string | undefined> => textOf(await shared.run(command));
+import { engine, open, run, shared, textOf, workDir } from './lagent-laboratory.ts';
 
 test('L-01 the constructor has its defaults and runs scripts in a notebook’s manner', async () => {
   const interpreter = new IPythonInterpreter();

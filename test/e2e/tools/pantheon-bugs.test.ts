@@ -1,29 +1,9 @@
 /** What the toolset gets right where the original does not, and what its users rely on without being told. */
-import { chmod, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import os from 'node:os';
+import { readdir, readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
-import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
-
-let engine: Interpreter;
-beforeAll(async () => {
-  engine = await createInterpreter();
-});
-afterAll(() => engine?.close());
-
-function open(options: Partial<ToolSetOptions> = {}): PythonInterpreterToolSet {
-  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, ...options });
-  onTestFinished(() => toolset.close());
-  return toolset;
-}
-
-async function sharedDirectory(): Promise<string> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
-  await chmod(directory, 0o777);
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { expect, onTestFinished, test } from 'vitest';
+import { createInterpreter } from '../../../src/index.ts';
+import { open, sharedDirectory } from './pantheon-laboratory.ts';
 
 const PLOTLY = 'import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 3, 2]))\nfig.show()';
 const CRASH = 'import os\nopen("runs", "a").write("x")\nos.kill(os.getpid(), 11)';

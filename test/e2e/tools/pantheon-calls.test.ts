@@ -2,21 +2,9 @@
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
-import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
-
-let engine: Interpreter;
-beforeAll(async () => {
-  engine = await createInterpreter();
-});
-afterAll(() => engine?.close());
-
-function open(options: Partial<ToolSetOptions> = {}): PythonInterpreterToolSet {
-  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, ...options });
-  onTestFinished(() => toolset.close());
-  return toolset;
-}
+import { expect, onTestFinished, test } from 'vitest';
+import { PythonInterpreterToolSet } from '../../../src/tools.ts';
+import { engine, open } from './pantheon-laboratory.ts';
 
 test('P-09 P-47 an id counts under either spelling, and a context that is not understood is refused', async () => {
   const toolset = open();

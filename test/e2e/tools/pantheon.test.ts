@@ -1,31 +1,11 @@
 /** The toolset that agents of Pantheon know: each row of the requirements under its id. */
 import { on } from 'node:events';
-import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { chmod, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
-import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
-
-let engine: Interpreter;
-beforeAll(async () => {
-  engine = await createInterpreter();
-});
-afterAll(() => engine?.close());
-
-function open(options: Partial<ToolSetOptions> = {}): PythonInterpreterToolSet {
-  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, ...options });
-  onTestFinished(() => toolset.close());
-  return toolset;
-}
-
-/** A directory that sessions may write to, whoever they are. */
-async function sharedDirectory(): Promise<string> {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
-  await chmod(directory, 0o777);
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { expect, test } from 'vitest';
+import { createInterpreter } from '../../../src/index.ts';
+import { PythonInterpreterToolSet } from '../../../src/tools.ts';
+import { engine, open, sharedDirectory } from './pantheon-laboratory.ts';
 
 /** The next warning of this process with this code. */
 async function warning(code: string): Promise<Error> {

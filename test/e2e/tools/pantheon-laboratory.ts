@@ -1,0 +1,27 @@
+/** One engine for the toolsets of a test file; importing it starts the engine and closes it at the end. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
+
+export let engine: Interpreter;
+beforeAll(async () => {
+  engine = await createInterpreter();
+});
+afterAll(() => engine?.close());
+
+export function open(options: Partial<ToolSetOptions> = {}): PythonInterpreterToolSet {
+  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, ...options });
+  onTestFinished(() => toolset.close());
+  return toolset;
+}
+
+/** A directory that sessions may write to, whoever they are. */
+export async function sharedDirectory(): Promise<string> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
+  await chmod(directory, 0o777);
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
