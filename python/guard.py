@@ -14,12 +14,15 @@ class Guard(Init):
     """Adopts what the session orphans, so that nothing it started is out of reach."""
 
     def __init__(self, lifeline: socket.socket, worker: int) -> None:
-        super().__init__(lifeline, pid_max=0)
+        super().__init__(lifeline, pid_max=0, last_pid=None)
         self._worker = worker
 
-    def _processes(self) -> list[int]:
+    def _processes(self, _: int) -> list[int]:
         """All descendants: orphans among them are our children, since we are their subreaper."""
         return descendants(os.getpid())
+
+    def _newest_pid(self) -> int:
+        return self._pid_max  # numbers tell nothing here
 
     def _leave(self) -> None:
         self._sweep(set())

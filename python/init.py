@@ -8,7 +8,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 SWEEP_SECONDS = 2.0
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
@@ -17,9 +17,10 @@ IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.
 class Init:
     """The one trusted process inside the walls; obeys its lifeline, hears nothing from the session."""
 
-    def __init__(self, lifeline: socket.socket, pid_max: int) -> None:
+    def __init__(self, lifeline: socket.socket, pid_max: int, last_pid: int | None) -> None:
         self._lifeline = lifeline
         self._pid_max = pid_max
+        self._last_pid = last_pid
         self._highest = 1
         self._worker = 0
 
@@ -55,7 +56,7 @@ class Init:
             problem = self._sweep(set(command["keep"]))
         elif operation == "wake":
             self._worker = command["pid"]
-            problem = self._sweep({command["pid"]}) or self._signal(command["pid"], signal.SIGUSR1)
+            problem = self._sweep({command["pid"]}, set(command["dormant"])) or self._signal(command["pid"], signal.SIGUSR1)
         else:
             problem = f"unknown operation {operation}"
         self._tell({"request": command["request"], "problem": problem})
@@ -69,27 +70,45 @@ class Init:
             return f"process {pid}: {error.strerror}"
         return None
 
-    def _sweep(self, keep: set[int]) -> str | None:
-        """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill."""
+    def _sweep(self, keep: set[int], dormant: Collection[int] = ()) -> str | None:
+        """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill.
+
+        What is dormant does nothing any more once it was told to end; only the others' last moment is waited for.
+        """
         deadline = time.monotonic() + SWEEP_SECONDS
         while True:
-            left = [pid for pid in self._processes() if pid not in keep and self._signal(pid, signal.SIGKILL) is None and not _has_ended(pid)]
+            newest = self._newest_pid()
+            told = [pid for pid in self._processes(newest) if pid not in keep and self._signal(pid, signal.SIGKILL) is None]
+            left = [pid for pid in told if pid not in dormant and not _has_ended(pid)]
             self._reap()
-            if not left:
+            if not left and self._is_quiet(newest):
                 return None
             if time.monotonic() > deadline:
-                return f"{len(left)} processes could not be ended"
+                return f"{len(left)} processes could not be ended" if left else "new processes came faster than they could be ended"
             time.sleep(0.0005)
 
-    def _processes(self) -> Iterable[int]:
+    def _processes(self, newest: int) -> Iterable[int]:
         """Every number that a process of this namespace can have."""
-        return range(2, self._newest_pid() + 1)
+        return range(2, newest + 1)
+
+    def _is_quiet(self, newest: int) -> bool:
+        """Whether nothing has been started since: a program can go on by forking itself and ending, again and again."""
+        own = 0 if self._last_pid is not None else 1  # a look that hands out a number itself
+        return newest == self._pid_max or self._newest_pid() == newest + own
 
     def _leave(self) -> None:
         os._exit(0)  # the kernel ends every other process of this pid namespace
 
     def _newest_pid(self) -> int:
-        """The highest pid in use here: numbers are handed out upwards, so a child of ours gets the next one."""
+        """The highest pid in use here: numbers are handed out upwards."""
+        newest = int(os.pread(self._last_pid, 32, 0)) if self._last_pid is not None else self._next_pid()
+        if newest < self._highest:  # the numbers wrapped around
+            return self._pid_max
+        self._highest = newest
+        return newest
+
+    def _next_pid(self) -> int:
+        """Find the number that comes next by using it up, where the kernel does not tell the last one."""
         try:
             child = os.fork()
         except OSError:  # a fork bomb holds every slot
@@ -97,9 +116,6 @@ class Init:
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
-        if child < self._highest:  # the numbers wrapped around
-            return self._pid_max
-        self._highest = child
         return child
 
     def _reap(self) -> None:

@@ -197,7 +197,7 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     kernel.set_hostname(b"vivarium")
     if not request["network"]:
         kernel.loopback_up()
-    pid_max = _pid_max()
+    pid_max, last_pid = _pid_max(), _last_pid()
     kernel.set_dumpable(False)
     identity.drop_capabilities()
     kernel.no_new_privileges()
@@ -206,7 +206,7 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     socket.send_fds(lifeline, [READY], namespaces)
     for fd in namespaces:
         os.close(fd)
-    Init(lifeline, pid_max).serve()
+    Init(lifeline, pid_max, last_pid).serve()
 
 
 def _own_namespaces(request: dict) -> list[int]:
@@ -221,3 +221,11 @@ def _pid_max() -> int:
             return int(file.read())
     except OSError:  # an enclosure without /proc
         return 1 << 22
+
+
+def _last_pid() -> int | None:
+    """A descriptor that tells the number which was handed out last in this namespace."""
+    try:
+        return os.open("/proc/sys/kernel/ns_last_pid", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # no /proc, or a kernel without it
+        return None

@@ -83,8 +83,7 @@ class Worker:
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         while True:
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
-                if not self._fork_twin():
-                    self._warm()
+                self._fork_twin()
                 continue
             self._linger()
             request, _ = wire.receive(self._control)
@@ -105,6 +104,7 @@ class Worker:
             elif kind == "resume":
                 self._send({"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])})
                 self._write_mark(request["mark"])
+                self._fork_twin()  # at once: the host is busy with the news, and what was lost once may be lost again
 
     def _linger(self) -> None:
         """Stay awake for a moment: a request that follows at once is spared the time that waking up takes."""

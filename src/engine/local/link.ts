@@ -232,12 +232,13 @@ export class Link {
     const mark = this.nextMark();
     this.stdout.remark(mark);
     this.stderr.remark(mark);
+    const dormant = this.#dormant().filter((pid) => pid !== twin.pid);
     this.#previous = this.#present = null;
     const resumed = new Promise<Extract<WorkerFrame, { type: 'resumed' }>>((resolve) => (this.#resumed = resolve));
     const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
     this.#violation = null;
-    if ((await this.#ask({ op: 'wake', session: this.name, pid: twin.pid })) !== null) return null;
+    if ((await this.#ask({ op: 'wake', session: this.name, pid: twin.pid, dormant })) !== null) return null;
     this.#channels?.control.write(twin.token);
     const answer = await Promise.race([
       isInStep.then(() => {

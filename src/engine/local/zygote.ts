@@ -134,7 +134,8 @@ export class Zygote implements AsyncDisposable {
   /** Has a session's pid 1 do something; the answer is null or what went wrong. */
   ask(
     command:
-      | { op: 'interrupt' | 'wake'; session: string; pid: number }
+      | { op: 'interrupt'; session: string; pid: number }
+      | { op: 'wake'; session: string; pid: number; dormant: number[] }
       | { op: 'sweep'; session: string; keep: number[] }
       | { op: 'oomed'; session: string },
   ): Promise<string | null> {

@@ -60,6 +60,17 @@ test('one that writes too much is ended between runs, and the next run says so',
   });
 });
 
+test('one that goes on by forking itself and ending is ended with the run that is stopped', async () => {
+  await using subject = await laboratory.open();
+  const hops = 'while True:\n    if os.fork(): os._exit(0)\n    open("hops", "ab").write(b"x")';
+  const { outcome } = await subject.run(`${child(hops)}\ntime.sleep(30)`, { timeoutMs: 600 });
+  const hopped = statSync(path.join(subject.session.workspace.path, 'hops')).size;
+  await sleep(200);
+  expect(outcome.status).toBe('timed-out');
+  expect(hopped).toBeGreaterThan(10);
+  expect(statSync(path.join(subject.session.workspace.path, 'hops')).size).toBe(hopped);
+});
+
 test('several that hold too much memory together are ended between runs', async () => {
   await using subject = await laboratory.open();
   await subject.run(`
