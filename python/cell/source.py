@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import __future__ as future
 import ast
-import inspect
 import linecache
 import re
-from dataclasses import dataclass
 from types import CodeType
+from typing import NamedTuple
 
 from cell import magics
 from cell.values import text_of, type_name
 
 KEPT_CELLS = 500  # how many cells' source stays available to tracebacks and inspect
 FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
-_LOOKS = (
-    *(ast.Expr, ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Load, ast.Tuple, ast.List),
-    *(ast.Dict, ast.JoinedStr, ast.FormattedValue, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare),
-    *(ast.unaryop, ast.operator, ast.boolop, ast.cmpop),
-)
+# What is evaluated without a call, an assignment or the like, and where it has parts of which that is not known yet.
+_LOOKS: dict[type, tuple[str, ...]] = {
+    **{type(None): (), ast.Expr: ("value",), ast.Constant: (), ast.Name: (), ast.Attribute: ("value",)},
+    **{ast.Subscript: ("value", "slice"), ast.Slice: ("lower", "upper", "step"), ast.Tuple: ("elts",), ast.List: ("elts",)},
+    **{ast.Dict: ("keys", "values"), ast.JoinedStr: ("values",), ast.FormattedValue: ("value", "format_spec")},
+    **{ast.UnaryOp: ("operand",), ast.BinOp: ("left", "right"), ast.BoolOp: ("values",), ast.Compare: ("left", "comparators")},
+}
 _remembered: dict[str, None] = {}  # in order of age
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A cell ready to run.
 
     `looks_only` says that the cell has nothing but names, constants, operators and the like. Objects whose operators or
@@ -33,7 +33,6 @@ class Prepared:
 
     pieces: list[tuple[CodeType, bool]]
     flags: int
-    is_async: bool
     looks_only: bool
 
 
@@ -52,12 +51,7 @@ def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
         raise
     except Exception as error:
         raise _syntax_error(error, code, filename) from None
-    return Prepared(
-        pieces=pieces,
-        flags=flags,
-        is_async=any(piece.co_flags & inspect.CO_COROUTINE for piece, _ in pieces),
-        looks_only=all(isinstance(node, _LOOKS) for node in ast.walk(tree) if node is not tree),
-    )
+    return Prepared(pieces, flags, _looks_only(tree))
 
 
 def _remember(filename: str, code: str) -> None:
@@ -121,16 +115,25 @@ def _future_flags(tree: ast.Module, filename: str, flags: int) -> int:
     return flags | (whole.co_flags & FUTURE_FLAGS)
 
 
+def _looks_only(tree: ast.Module) -> bool:
+    waiting: list[ast.AST] = list(tree.body)
+    for node in waiting:  # which grows meanwhile
+        parts = _LOOKS.get(type(node))
+        if parts is None:
+            return False
+        for name in parts:
+            part = getattr(node, name)
+            waiting += part if type(part) is list else (part,)
+    return True
+
+
 def _split(tree: ast.Module, code: str, echo: str) -> list[ast.Module | ast.Expression]:
     """Cut the module at the expressions to be echoed; what stands between two of them stays together."""
-    echoed = {id(node) for node in tree.body if isinstance(node, ast.Expr)} if echo == "all" else set()
-    last = tree.body[-1] if tree.body else None
-    if echo == "last" and isinstance(last, ast.Expr) and not _is_silenced(last, code):
-        echoed.add(id(last))
+    last = tree.body[-1] if echo == "last" and tree.body else None
     parts: list[ast.Module | ast.Expression] = []
     for node in tree.body:
-        if id(node) in echoed:
-            parts.append(ast.Expression(node.value))  # type: ignore[attr-defined]
+        if isinstance(node, ast.Expr) and (echo == "all" or (node is last and not _is_silenced(node, code))):
+            parts.append(ast.Expression(node.value))
         elif parts and isinstance(parts[-1], ast.Module):
             parts[-1].body.append(node)
         else:
@@ -140,6 +143,8 @@ def _split(tree: ast.Module, code: str, echo: str) -> list[ast.Module | ast.Expr
 
 def _is_silenced(node: ast.stmt, code: str) -> bool:
     """Tell whether a semicolon follows the statement."""
+    if ";" not in code:
+        return False
     line = magics.lines_of(code)[node.end_lineno - 1]  # type: ignore[operator]
     return line.encode("utf-8", "surrogatepass")[node.end_col_offset :].lstrip().startswith(b";")
 

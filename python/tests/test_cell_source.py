@@ -34,6 +34,12 @@ def failure(code: str) -> SyntaxError:
     raise AssertionError("no SyntaxError")
 
 
+def is_coroutine(code: str) -> bool:
+    """Tell whether the one piece of a cell must be awaited."""
+    [(piece, _)] = prepare(code, filename="<cell>", echo="all", flags=0).pieces
+    return bool(piece.co_flags & inspect.CO_COROUTINE)
+
+
 class Echo(unittest.TestCase):
     def test_all_takes_every_top_level_expression(self) -> None:
         values, _ = run("1\nx = 5\nx\nif x:\n    x + 1\nx + 2")
@@ -186,21 +192,21 @@ class Notebook(unittest.TestCase):
 
 
 class Async(unittest.TestCase):
-    def test_awaiting_cells_are_marked(self) -> None:
+    def test_awaiting_pieces_are_coroutines(self) -> None:
         for code in ("await x", "async for a in b: pass", "async with a: pass", "[a async for a in b]", "x = await y"):
             with self.subTest(code):
-                self.assertTrue(prepare(code, filename="<c>", echo="all", flags=0).is_async)
-        self.assertFalse(prepare("async def f(): await x", filename="<c>", echo="all", flags=0).is_async)
+                self.assertTrue(is_coroutine(code))
+        self.assertFalse(is_coroutine("async def f(): await x"))
 
 
 class Looking(unittest.TestCase):
     def test_what_only_looks(self) -> None:
-        for code in ("x", "x.y[1:2]", "-x + 1 < 3 and y", "[a, {b: c}, (1,)]", "f'{x!r:>{y}}'", "x\ny", "not x", ""):
+        for code in ("x", "x.y[1:2]", "-x + 1 < 3 and y", "[a, {b: c}, (1,)]", "f'{x!r:>{y}}'", "x\ny", "not x", "{**x}", "x[:, ::2]", "a < b < c", ""):
             with self.subTest(code):
                 self.assertTrue(prepare(code, filename="<c>", echo="all", flags=0).looks_only)
 
     def test_what_may_change_something(self) -> None:
-        codes = ("f()", "x = 1", "await x", "(x := 1)", "[a for a in b]", "del x", "f'{f()}'", "import os", "lambda: 1")
+        codes = ("f()", "x = 1", "await x", "(x := 1)", "[a for a in b]", "del x", "f'{f()}'", "import os", "lambda: 1", "x[f()]", "{f(): 1}", "a < f()", "x; y = 1")
         for code in codes:
             with self.subTest(code):
                 self.assertFalse(prepare(code, filename="<c>", echo="all", flags=0).looks_only)
