@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Json } from '../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
-import { DataFrameSummaries, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
+import { DataFrameSummaries, JsonValue, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
 import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
@@ -20,7 +20,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
     kind: z.enum(['result', 'display', 'figure', 'clear']),
     data: z.record(Mime, z.string()),
     binary: z.array(z.tuple([Mime, z.int().nonnegative()])).max(MAX_FORMS),
-    chart: z.json().nullable(),
+    chart: JsonValue.nullable(),
     title: z.string().max(1000).nullable(),
     picture: z.int().positive().nullable(),
   }),
