@@ -1,4 +1,4 @@
-import type { Event } from '../execution/event.ts';
+import type { Event, Listener, Summary } from '../execution/event.ts';
 import type { Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { RemoteWorkspace } from '../execution/remote-workspace.ts';
@@ -35,7 +35,9 @@ export interface EngineSession extends AsyncDisposable {
   readonly isolation: Isolation;
   /** Sees to it that there is a live interpreter; true when a fresh one replaced a lost one since the last call. */
   revive(): Promise<boolean>;
-  /** Runs code. Breaking out of the loop stops the program. */
+  /** Runs code, tells what happens while it happens, and says at the end what is known only then. */
+  run(request: RunRequest, hear: Listener): Promise<Summary>;
+  /** The same for who would rather pull; `done` comes last. Breaking out of the loop stops the program. */
   stream(request: RunRequest): AsyncGenerator<Event, void, undefined>;
   /** Raises KeyboardInterrupt in the running code; a program that does not heed it is ended, its state restored. */
   interrupt(): Promise<void>;

@@ -1,20 +1,30 @@
 const HIGH_WATER = 1 << 20;
 const LAST_WORDS = 8 << 20;
 
-/** Items between a producer that can be paused and a consumer that pulls. */
+export interface EventQueueOptions<T> {
+  /** Nothing further is told while what it returns is pending; who throws is told no more. */
+  readonly hear: (item: T) => Promise<void> | void;
+  /** The producer is to pause, or may go on. */
+  readonly onPressure: (isFull: boolean) => void;
+  /** The listener has thrown: whatever comes is for nobody. */
+  readonly onLeft: () => void;
+  readonly highWater?: number;
+}
+
+/** Items between a producer that can be paused and a listener that may take its time. A listener that takes none hears them at once. */
 export class EventQueue<T> {
-  readonly #items: { item: T; size: number }[] = [];
-  readonly #onPressure: (isFull: boolean) => void;
+  readonly #options: EventQueueOptions<T>;
   readonly #highWater: number;
+  readonly #waiting: { item: T; size: number }[] = [];
   #size = 0;
   #isFull = false;
-  #isClosed = false;
   #room = Number.POSITIVE_INFINITY;
-  #wake: (() => void) | null = null;
+  #telling: Promise<void> | null = null;
+  #failure: { readonly error: unknown } | null = null;
 
-  constructor(onPressure: (isFull: boolean) => void, highWater = HIGH_WATER) {
-    this.#onPressure = onPressure;
-    this.#highWater = highWater;
+  constructor(options: EventQueueOptions<T>) {
+    this.#options = options;
+    this.#highWater = options.highWater ?? HIGH_WATER;
   }
 
   get isFull(): boolean {
@@ -23,49 +33,65 @@ export class EventQueue<T> {
 
   push(item: T, size: number): void {
     this.#room -= size;
-    if (this.#room < 0) return;
-    this.#items.push({ item, size });
+    if (this.#room < 0 || this.#failure !== null) return;
+    if (this.#telling === null) {
+      this.#tell(item);
+      return;
+    }
+    this.#waiting.push({ item, size });
     this.#size += size;
     if (!this.#isFull && this.#size > this.#highWater && this.#room === Number.POSITIVE_INFINITY) this.#setFull(true);
-    this.#wake?.();
   }
 
-  /** No more items will come; those that wait are still delivered. */
-  close(): void {
-    this.#isClosed = true;
-    this.#wake?.();
-  }
-
-  /** The producer is told to end, and must not wait for the consumer any more: what is above a bound is not kept. */
+  /** The producer is told to end, and must not wait for the listener any more: what is above a bound is not kept. */
   hurry(): void {
     this.#room = Math.min(this.#room, LAST_WORDS);
     if (this.#isFull) this.#setFull(false);
   }
 
-  /** The consumer has left: nothing is kept, nothing is paused any more. */
-  abandon(): void {
-    this.#items.length = 0;
-    this.#room = 0;
-    if (this.#isFull) this.#setFull(false);
+  get isHeard(): boolean {
+    return this.#telling === null && this.#failure === null;
   }
 
-  async *drain(): AsyncGenerator<T, void, undefined> {
-    while (true) {
-      const next = this.#items.shift();
-      if (next !== undefined) {
+  /** Waits until everything was heard. Throws what the listener has thrown. */
+  async heard(): Promise<void> {
+    while (this.#telling !== null) await this.#telling;
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  #tell(item: T): void {
+    try {
+      const pending = this.#options.hear(item);
+      if (pending !== undefined) this.#telling = this.#tellOn(pending);
+    } catch (error) {
+      this.#leave(error);
+    }
+  }
+
+  /** Tells what came while the listener was busy. */
+  async #tellOn(pending: Promise<void>): Promise<void> {
+    try {
+      await pending;
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         this.#size -= next.size;
         if (this.#isFull && this.#size < this.#highWater / 2) this.#setFull(false);
-        yield next.item;
-      } else if (this.#isClosed) return;
-      else {
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-        this.#wake = null;
+        await this.#options.hear(next.item);
       }
+    } catch (error) {
+      this.#leave(error);
     }
+    this.#telling = null;
+  }
+
+  #leave(error: unknown): void {
+    this.#failure = { error };
+    this.#waiting.length = 0;
+    if (this.#isFull) this.#setFull(false);
+    this.#options.onLeft();
   }
 
   #setFull(isFull: boolean): void {
     this.#isFull = isFull;
-    this.#onPressure(isFull);
+    this.#options.onPressure(isFull);
   }
 }

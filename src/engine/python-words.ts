@@ -1,5 +1,15 @@
 /** What the Python side says of a program's variables. It is the program's own word: checked in shape, never believed. */
 import { z } from 'zod';
+import type { Json } from '../execution/execution.ts';
+
+/** JSON, checked apart: around a schema that contains itself zod keeps track of every object, in each frame that has none. */
+const AnyJson = z.json();
+export const JsonValue = z.unknown().transform((value, context): Json => {
+  const parsed = AnyJson.safeParse(value);
+  if (parsed.success) return parsed.data;
+  context.addIssue('not JSON');
+  return z.NEVER;
+});
 
 const MAX_NAMES = 1000;
 const Names = z.array(z.string()).max(MAX_NAMES);
@@ -19,8 +29,8 @@ const DataFrameSummary = z.object({
   columns: z
     .array(z.object({ name: z.string(), dtype: z.string(), missing: z.int().nonnegative().nullable() }))
     .max(1000),
-  preview: z.array(z.array(z.json())).max(100),
-  index: z.array(z.json()).max(100).optional(),
+  preview: z.array(z.array(JsonValue)).max(100),
+  index: z.array(JsonValue).max(100).optional(),
   repr: z.string(),
   note: z.string().optional(),
 });
@@ -46,7 +56,7 @@ export const SavedFigures = z
       .object({
         path: z.string().max(4096),
         title: z.string().max(1000).nullable(),
-        chart: z.json().nullable(),
+        chart: JsonValue.nullable(),
         picture: z.int().positive().nullable(),
       })
       .transform(({ path, title, chart, picture }) => ({

@@ -13,6 +13,9 @@ export type Event =
   | { readonly type: 'figure'; readonly figure: ProducedFigure }
   | { readonly type: 'done'; readonly summary: Summary };
 
+/** Hears events as they come, all but `done`. Nothing further is told while what it returns is pending; if it throws, the program is stopped. */
+export type Listener = (event: Event) => Promise<void> | void;
+
 /** What is known only at the end: everything of an Execution that is not folded from its other events. */
 export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'truncated' | 'files' | 'figures'> & {
   readonly outputBytes: StreamBytes;

@@ -15,7 +15,9 @@ interface Heard {
 
 /** Keeps what a run told, within a budget of bytes for each stream: as the one result, and in the order in which it came. */
 export class Transcript {
-  readonly #streams;
+  readonly #maxOutputBytes: number;
+  /** Most runs print nothing. */
+  readonly #streams: { stdout?: OutputBudget; stderr?: OutputBudget } = {};
   readonly #files: ProducedFile[] = [];
   readonly #figures: ProducedFigure[] = [];
   #results: { readonly order: number; readonly timeMs: number; readonly result: Result }[] = [];
@@ -26,14 +28,15 @@ export class Transcript {
   #summary: Summary | undefined;
 
   constructor(maxOutputBytes: number) {
-    this.#streams = { stdout: new OutputBudget(maxOutputBytes), stderr: new OutputBudget(maxOutputBytes) };
+    this.#maxOutputBytes = maxOutputBytes;
   }
 
   add(event: Event): void {
     switch (event.type) {
       case 'output':
         this.#advance(event.stream);
-        this.#streams[event.stream].add(event.text, this.#order, Date.now());
+        this.#streams[event.stream] ??= new OutputBudget(this.#maxOutputBytes);
+        this.#streams[event.stream]?.add(event.text, this.#order, Date.now());
         break;
       case 'result':
         this.#advance('other');
@@ -71,7 +74,7 @@ export class Transcript {
     };
     return {
       ...summary,
-      logs: { stdout: stdout.text(), stderr: stderr.text() },
+      logs: { stdout: stdout?.text() ?? '', stderr: stderr?.text() ?? '' },
       results: this.#results.map(({ result }) => result),
       transcript: toEntries(this.#inOrder()),
       figures: this.#figures,
@@ -82,14 +85,20 @@ export class Transcript {
 
   /** Put together once, however often it is asked for. */
   #inOrder(): readonly Heard[] {
-    return (this.#ordered ??= [...this.#texts('stdout'), ...this.#texts('stderr'), ...this.#shown()]
+    return (this.#ordered ??= this.#putInOrder());
+  }
+
+  #putInOrder(): readonly Heard[] {
+    const shown = this.#shown();
+    if (this.#streams.stdout === undefined && this.#streams.stderr === undefined) return shown; // in order as they are
+    return [...this.#texts('stdout'), ...this.#texts('stderr'), ...shown]
       .filter(({ order }) => order > this.#clearedAt)
       .toSorted((a, b) => a.order - b.order)
-      .reduce<Heard[]>(joined, []));
+      .reduce<Heard[]>(joined, []);
   }
 
   #texts(stream: 'stdout' | 'stderr'): Heard[] {
-    const pieces = this.#streams[stream].pieces();
+    const pieces = this.#streams[stream]?.pieces() ?? [];
     return pieces.map(({ order, timeMs, text }) => ({ order, timeMs, item: { type: 'text', stream, text } }));
   }
 
@@ -125,7 +134,7 @@ function joined(all: Heard[], next: Heard): Heard[] {
   return all;
 }
 
-function cut(name: 'stdout' | 'stderr', budget: OutputBudget): Execution['truncated'] {
-  const numbers = budget.truncation();
+function cut(name: 'stdout' | 'stderr', budget: OutputBudget | undefined): Execution['truncated'] {
+  const numbers = budget?.truncation();
   return numbers && { [name]: numbers };
 }

@@ -44,13 +44,16 @@ export interface HistoryBounds {
   readonly maxBytes: number;
 }
 
+/** While it is ours. */
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 /** As many runs as anybody reads, and outputs that 200 sessions of one server can afford. */
 const BOUNDS: HistoryBounds = { maxRuns: 1000, maxBytes: 8 << 20 };
 
 /** What a session has run, in order, and which of it made the present state. */
 export class History {
   readonly #bounds: HistoryBounds;
-  #entries: Entry[] = [];
+  #entries: Writable<Entry>[] = [];
   #bytes = 0;
   #begun = 0;
   #omittedRuns = 0;
@@ -75,11 +78,21 @@ export class History {
   }
 
   /** Notes that code begins to run; what is returned notes how that ended. */
-  begin({ startedAt = new Date(), ...start }: Start): (outputs: readonly TranscriptItem[], end: End) => void {
+  begin({ code, echo, kind, startedAt = new Date() }: Start): (outputs: readonly TranscriptItem[], end: End) => void {
     this.#begun += 1;
     const executionCount = this.#begun;
-    this.#entries.push({ ...start, startedAt, executionCount, outputs: [], omittedBytes: 0, place: 'present' });
-    this.#bytes += Buffer.byteLength(start.code);
+    const entry: Writable<Entry> = {
+      code,
+      echo,
+      kind,
+      startedAt,
+      executionCount,
+      outputs: [],
+      omittedBytes: 0,
+      place: 'present',
+    };
+    this.#entries.push(entry);
+    this.#bytes += Buffer.byteLength(code);
     this.#trim();
     return (outputs, end) => this.#end(executionCount, outputs, end);
   }
@@ -99,9 +112,9 @@ export class History {
     const index = this.#entries.findLastIndex((entry) => entry.executionCount === executionCount);
     const entry = this.#entries[index];
     if (entry === undefined || entry.ending !== undefined) return;
-    const ended = { ...entry, outputs: outputs.map(withoutChart), ending: toEnding(end) };
-    this.#entries[index] = ended;
-    this.#bytes += sizeOfOutputs(ended);
+    entry.outputs = outputs.map(withoutChart);
+    entry.ending = toEnding(end);
+    this.#bytes += sizeOfOutputs(entry);
     if (end.state.status === 'lost') {
       this.#beginAnew(end.state.reason ?? 'the state was lost', this.#lostBefore(index));
     }
@@ -169,10 +182,10 @@ function isUndoable({ kind, ending }: Entry): boolean {
 function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: End): Ending {
   return {
     outcome,
-    ...(error && { error }),
     durationMs,
     stateStatus: state.status,
     mayHaveChanged: mayHaveWritten,
+    ...(error && { error }),
   };
 }
 
@@ -184,7 +197,12 @@ function withoutChart(item: TranscriptItem): TranscriptItem {
 }
 
 function sizeOfOutputs({ outputs, ending }: Entry): number {
-  const texts = outputs.flatMap((item) => (item.type === 'text' ? [item.text] : Object.values(item.result.data)));
-  texts.push(...Object.values<string>({ ...ending?.error }));
+  let bytes = ending?.error === undefined ? 0 : sizeOfTexts(Object.values<string>({ ...ending.error }));
+  for (const item of outputs)
+    bytes += sizeOfTexts(item.type === 'text' ? [item.text] : Object.values(item.result.data));
+  return bytes;
+}
+
+function sizeOfTexts(texts: readonly string[]): number {
   return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }

@@ -55,6 +55,7 @@ function withFilename(inner: EngineSession, filename: string): EngineSession {
     },
     isolation: inner.isolation,
     revive: () => inner.revive(),
+    run: (request, hear) => inner.run({ ...request, filename }, hear),
     stream: (request) => inner.stream({ ...request, filename }),
     interrupt: () => inner.interrupt(),
     rollback: () => inner.rollback(),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
-import type { Event, SavedFigure } from '../../execution/event.ts';
+import type { Listener, SavedFigure } from '../../execution/event.ts';
 import type { DataFrameSummary, StreamBytes, VariableChanges } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
@@ -46,39 +46,37 @@ export interface RunFacts {
 
 type Ending = Pick<RunFacts, 'outcome' | 'error' | 'loss' | 'variables' | 'dataframes' | 'saved' | 'value'>;
 
+interface RunParts {
+  readonly request: RunRequest;
+  readonly hear: Listener;
+  readonly graceMs: number;
+}
+
 /** One run of code in a kernel: sends it, hears it out, stops it in time, and asks what became of the variables. */
 export class Run {
+  /** Says what came of it, whether everything was heard by then or not. */
   readonly finished: Promise<RunFacts>;
   readonly #kernel: Kernel;
   readonly #request: RunRequest;
   readonly #graceMs: number;
-  readonly #showing = new Showing();
+  readonly #showing: Showing;
   readonly #startedAt = performance.now();
   #current: Request | null = null;
   #stopCause: StopCause | null = null;
   #stopping: Promise<void> = Promise.resolve();
   #isOver = false;
 
-  constructor(kernel: Kernel, request: RunRequest, graceMs: number) {
+  constructor(kernel: Kernel, { request, hear, graceMs }: RunParts) {
     this.#kernel = kernel;
     this.#request = request;
     this.#graceMs = graceMs;
+    this.#showing = new Showing(hear, () => this.stop('cancelled'));
     this.finished = this.#conduct();
   }
 
-  /** Events as they come, without the final one. Leaving early stops the program. */
-  async *events(): AsyncGenerator<Event, void, undefined> {
-    let isComplete = false;
-    try {
-      yield* this.#showing.events.drain();
-      isComplete = true;
-    } finally {
-      if (!isComplete) {
-        this.#showing.events.abandon();
-        this.stop('cancelled');
-        await this.finished;
-      }
-    }
+  /** Waits until all events were heard. Throws what the listener has thrown, which has stopped the program. */
+  heard(): Promise<void> {
+    return this.#showing.events.heard();
   }
 
   /** Interrupts first; a kernel that does not heed that is given up after the grace period. */
@@ -103,7 +101,6 @@ export class Run {
       this.#isOver = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      this.#showing.events.close();
     }
   }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
-import type { Event, Summary } from '../../execution/event.ts';
+import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Json, StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
+import { pulled } from '../../execution/pulled.ts';
 import type { RemoteWorkspace } from '../../execution/remote-workspace.ts';
 import type { EngineSession, Rollback, RunRequest, TableRequest } from '../engine.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
@@ -63,16 +64,21 @@ export class JupyterSession implements EngineSession {
     return isFresh;
   }
 
-  async *stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
+  stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
+    return pulled((hear) => this.run(request, hear));
+  }
+
+  async run(request: RunRequest, hear: Listener): Promise<Summary> {
     const kernel = await this.#liveKernel();
+    this.#assertOpen(); // whoever closes it now finds the run, and stops it
     const strays = this.#takeStrays();
-    const run = new Run(kernel, request, this.#parts.graceMs);
+    const run = new Run(kernel, { request, hear, graceMs: this.#parts.graceMs });
     this.#run = run;
     try {
-      yield* run.events();
-      yield { type: 'done', summary: this.#summarise(request, await run.finished, strays) };
+      const facts = await run.finished;
+      await run.heard();
+      return this.#summarise(request, facts, strays);
     } finally {
-      await run.finished;
       this.#run = null;
     }
   }

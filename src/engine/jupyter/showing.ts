@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Event } from '../../execution/event.ts';
+import type { Event, Listener } from '../../execution/event.ts';
 import type { Json, Result, StreamBytes } from '../../execution/execution.ts';
 import { EventQueue } from '../event-queue.ts';
 import type { KernelMessage } from './kernel/message.ts';
@@ -21,7 +21,7 @@ const About = z.object({
   }),
 });
 
-/** Turns the messages of a run into events, and keeps them for who pulls them. */
+/** Turns the messages of a run into events, and keeps them for a listener that takes its time. */
 export class Showing {
   readonly #queue: EventQueue<Event>;
   readonly #bytes = { stdout: 0, stderr: 0 };
@@ -30,8 +30,14 @@ export class Showing {
   #resultBytes = 0;
   #dropped: string | null = null;
 
-  constructor() {
-    this.#queue = new EventQueue((isFull) => (this.#isBehind = isFull), MAX_WAITING_BYTES);
+  /** `onLeft`: the listener has thrown, and hears no more. */
+  constructor(hear: Listener, onLeft: () => void) {
+    this.#queue = new EventQueue({
+      hear,
+      onPressure: (isFull) => (this.#isBehind = isFull),
+      onLeft,
+      highWater: MAX_WAITING_BYTES,
+    });
   }
 
   get events(): EventQueue<Event> {

@@ -6,11 +6,13 @@ const MAX_FRAME_BYTES = 16 << 20;
 
 /** One frame: two lengths, a JSON header, raw bytes. */
 export function encodeFrame(header: object): Buffer {
-  const text = Buffer.from(JSON.stringify(header));
-  const lengths = Buffer.allocUnsafe(LENGTHS_BYTES);
-  lengths.writeUInt32BE(text.length, 0);
-  lengths.writeUInt32BE(0, 4);
-  return Buffer.concat([lengths, text]);
+  const text = JSON.stringify(header);
+  const bytes = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(LENGTHS_BYTES + bytes);
+  frame.writeUInt32BE(bytes, 0);
+  frame.writeUInt32BE(0, 4);
+  frame.write(text, LENGTHS_BYTES);
+  return frame;
 }
 
 /** What lies between two lengths and the next frame. */
@@ -34,8 +36,8 @@ export class FrameReader {
     return this.#skipped.promise;
   }
 
-  /** All frames that are complete now. */
-  *push(chunk: Buffer): Generator<Frame, void, undefined> {
+  /** Gives all frames that are complete now. */
+  push(chunk: Buffer, onFrame: (frame: Frame) => void): void {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     // Chunks are joined once a whole frame is there, not each time one arrives.
@@ -47,7 +49,7 @@ export class FrameReader {
       const payload = data.subarray(end, this.#wanted);
       data = data.subarray(this.#wanted);
       this.#keep(data);
-      yield { header: parseJson(text), payload };
+      onFrame({ header: parseJson(text), payload });
     }
   }
 
@@ -67,7 +69,7 @@ export class FrameReader {
   }
 
   #keep(data: Buffer): void {
-    this.#chunks = [data];
+    this.#chunks = data.length === 0 ? [] : [data];
     this.#length = data.length;
     this.#wanted = LENGTHS_BYTES;
   }
@@ -85,11 +87,11 @@ function frameLength(data: Buffer): number {
 export function readFrames(
   socket: Socket,
   reader: FrameReader,
-  on: { frame(frame: Frame): void; violation(error: ProtocolViolation): void },
+  on: { readonly frame: (frame: Frame) => void; readonly violation: (error: ProtocolViolation) => void },
 ): void {
   socket.on('data', (chunk) => {
     try {
-      for (const frame of reader.push(chunk)) on.frame(frame);
+      reader.push(chunk, on.frame);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
       on.violation(error);

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
 import { encodeFrame, FrameReader, readFrames } from './frames.ts';
 import { openCommand, type Exit, type LinkHost, type LinkOptions, type Place } from './link-options.ts';
+import { Marks } from './marks.ts';
 import { OutputPipe } from './output-pipe.ts';
 import type { Channels } from './reception.ts';
 import { Vigil, type Subject } from './vigil.ts';
@@ -23,6 +23,7 @@ interface Twin {
 export class Link {
   readonly name: string;
   readonly vigil: Vigil;
+  readonly marks = new Marks();
   options: LinkOptions;
   stdout!: OutputPipe;
   stderr!: OutputPipe;
@@ -48,8 +49,6 @@ export class Link {
   #hasExited = false;
   #isGone = false;
   #isClosing = false;
-  readonly #nonce = randomBytes(16);
-  #marks = 0;
   #violation: string | null = null;
   #renewed: (() => void) | null = null;
   #cleared: ((files: string) => void) | null = null;
@@ -124,17 +123,21 @@ export class Link {
     return this.#previous !== null;
   }
 
-  send(frame: object): void {
-    this.#channels?.control.write(encodeFrame(frame));
+  /** Whether a slow consumer keeps output from being read, or has until just now. */
+  get isOutputHeldUp(): boolean {
+    return this.stdout.isHeldUp || this.stderr.isHeldUp;
   }
 
-  /** Bytes that end the output of one run: no program prints them by accident, no two runs share them. */
-  nextMark(): Buffer {
-    const mark = Buffer.from(this.#nonce);
-    mark[0] = 0xff; // never part of text: no end of a line has to wait until it is known not to begin a mark
-    this.#marks += 1;
-    mark.writeUInt32BE(this.#marks, mark.length - 4);
-    return mark;
+  /** Has what the session prints wait where it is, or come on. */
+  holdOutput(isHeld: boolean): void {
+    for (const pipe of [this.stdout, this.stderr]) {
+      if (isHeld) pipe.pause();
+      else pipe.resume();
+    }
+  }
+
+  send(frame: object): void {
+    this.#channels?.control.write(encodeFrame(frame));
   }
 
   interrupt(): Promise<string | null> {
@@ -218,8 +221,8 @@ export class Link {
   async #connect(arriving: Promise<Channels>): Promise<void> {
     const channels = await Promise.race([arriving, this.#ready.promise.then(() => arriving)]);
     this.#channels = channels;
-    this.stdout = new OutputPipe(channels.stdout);
-    this.stderr = new OutputPipe(channels.stderr);
+    this.stdout = new OutputPipe(channels.stdout, this.marks.kin);
+    this.stderr = new OutputPipe(channels.stderr, this.marks.kin);
     readFrames(channels.control, this.#reader, {
       frame: (frame) => this.#hear(parseWorkerFrame(frame)),
       violation: (error) => this.#breach(error),
@@ -229,7 +232,7 @@ export class Link {
   }
 
   async #promote(twin: Twin, files: boolean): Promise<string | null> {
-    const mark = this.nextMark();
+    const mark = this.marks.next();
     this.stdout.remark(mark);
     this.stderr.remark(mark);
     const dormant = this.#dormant().filter((pid) => pid !== twin.pid);
@@ -242,7 +245,7 @@ export class Link {
     this.#channels?.control.write(twin.token);
     const answer = await Promise.race([
       isInStep.then(() => {
-        this.send({ type: 'resume', files, mark: mark.toString('hex') });
+        this.send({ type: 'resume', files, mark: this.marks.textOf(mark) });
         return resumed;
       }),
       this.#gone.promise,
@@ -261,9 +264,8 @@ export class Link {
 
   /** Waits for the marks of a twin that took over; a slow consumer is waited for. */
   async #outputThrough(): Promise<void> {
-    const marks = Promise.all([this.stdout.complete, this.stderr.complete]).then(() => true);
-    const isHeldUp = (): boolean => this.stdout.isHeldUp || this.stderr.isHeldUp;
-    while (!(await Promise.race([marks, sleep(PROMOTE_TIMEOUT_MS, false, { ref: false })])) && isHeldUp());
+    const marks = Promise.all([this.stdout.complete(), this.stderr.complete()]).then(() => true);
+    while (!(await Promise.race([marks, sleep(PROMOTE_TIMEOUT_MS, false, { ref: false })])) && this.isOutputHeldUp);
   }
 
   async #sweep(keep: number[]): Promise<void> {

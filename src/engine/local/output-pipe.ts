@@ -1,28 +1,29 @@
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
+import { KIN_BYTES, MARK_BYTES } from './marks.ts';
 
-/** A mark is the session's own bytes and then a number, which grows. */
-const MARK_BYTES = 16;
-const NUMBER_BYTES = 4;
+const NOTHING = Buffer.alloc(0);
 /** What is read of a program that prints where no run is on; then it has to wait. */
 const MAX_IDLE_BYTES = 64 << 10;
 
 /** stdout or stderr of a session. Output before a mark belongs to the run that the mark ends. */
 export class OutputPipe {
   readonly #socket: Socket;
+  readonly #kin: Buffer;
+  readonly #decoder = new StringDecoder('utf8');
   #sink: ((text: string) => void) | null = null;
-  #decoder = new StringDecoder('utf8');
-  #mark: Buffer | null = null;
-  #opening: Buffer | null = null;
-  #held: Buffer = Buffer.alloc(0);
-  #marked = Promise.withResolvers<void>();
+  #mark: number | null = null;
+  #opening: number | null = null;
+  #held: Buffer = NOTHING;
+  #onComplete: (() => void) | null = null;
   #runBytes = 0;
   #strayBytes = 0;
   #idleBytes = 0;
   #hasEnded = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, kin: Buffer) {
     this.#socket = socket;
+    this.#kin = kin;
     socket.on('data', (chunk) => this.#onData(chunk));
     socket.on('close', () => this.#onClose());
     socket.resume();
@@ -34,31 +35,29 @@ export class OutputPipe {
   }
 
   /** From now on output goes to `sink`, until `mark` is seen; what comes before `opening` is still of earlier runs. */
-  begin(mark: Buffer, opening: Buffer | null, sink: (text: string) => void): void {
+  begin(mark: number, opening: number | null, sink: (text: string) => void): void {
     this.#mark = mark;
     this.#opening = opening;
     this.#sink = sink;
     this.#runBytes = 0;
-    this.#held = Buffer.alloc(0);
-    this.#decoder = new StringDecoder('utf8');
+    this.#held = NOTHING;
     if (this.#idleBytes > MAX_IDLE_BYTES) this.resume();
     this.#idleBytes = 0;
-    this.#await();
   }
 
   /** The worker is lost and so is its mark, if it owed one: the process that takes over will write `mark` instead. */
-  remark(mark: Buffer): void {
+  remark(mark: number): void {
     this.#release();
     this.#mark = mark;
     this.#opening = null;
     if (this.#idleBytes > MAX_IDLE_BYTES) this.resume();
     this.#idleBytes = 0;
-    this.#await();
   }
 
   /** Resolves when the mark was seen, or can come no more. */
-  get complete(): Promise<void> {
-    return this.#marked.promise;
+  complete(): Promise<void> {
+    if (this.#mark === null || this.#hasEnded) return Promise.resolve();
+    return new Promise((resolve) => (this.#onComplete = resolve));
   }
 
   /** Stops delivering; the bytes that the run printed. */
@@ -101,31 +100,26 @@ export class OutputPipe {
     this.#socket.destroy();
   }
 
-  #await(): void {
-    this.#marked = Promise.withResolvers<void>();
-    if (this.#hasEnded) this.#marked.resolve();
-  }
-
   #onData(chunk: Buffer): void {
     if (this.#mark === null) {
       this.#onIdleData(chunk);
       return;
     }
     let data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    this.#held = Buffer.alloc(0);
-    const kin = this.#mark.subarray(0, MARK_BYTES - NUMBER_BYTES);
+    this.#held = NOTHING;
+    const kin = this.#kin;
     for (let found = data.indexOf(kin); found >= 0 && found + MARK_BYTES <= data.length; found = data.indexOf(kin)) {
       const before = data.subarray(0, found);
-      const mark = data.subarray(found, found + MARK_BYTES);
+      const mark = data.readUInt32BE(found + KIN_BYTES);
       data = data.subarray(found + MARK_BYTES);
-      if (this.#opening === null && mark.equals(this.#mark)) {
+      if (this.#opening === null && mark === this.#mark) {
         this.#complete(before, data);
         return;
       }
       this.#strayBytes += before.length; // that of an earlier run, which this ends
-      if (this.#opening?.equals(mark)) this.#opening = null;
+      if (this.#opening === mark) this.#opening = null;
     }
-    const held = overlap(data, this.#mark, kin);
+    const held = overlap(data, kin);
     this.#held = data.subarray(data.length - held);
     this.#deliver(data.subarray(0, data.length - held));
   }
@@ -134,7 +128,7 @@ export class OutputPipe {
     this.#deliver(last);
     this.#mark = null;
     this.#onIdleData(rest);
-    this.#marked.resolve();
+    this.#onComplete?.();
   }
 
   #onIdleData(bytes: Buffer): void {
@@ -156,23 +150,23 @@ export class OutputPipe {
 
   #release(): void {
     const held = this.#held;
-    this.#held = Buffer.alloc(0);
+    this.#held = NOTHING;
     this.#deliver(held);
   }
 
   #onClose(): void {
     this.#release();
     this.#hasEnded = true;
-    this.#marked.resolve();
+    this.#onComplete?.();
   }
 }
 
 /** How many bytes at the end of `data` may be the beginning of a mark. */
-function overlap(data: Buffer, mark: Buffer, kin: Buffer): number {
+function overlap(data: Buffer, kin: Buffer): number {
   const whole = data.indexOf(kin, Math.max(0, data.length - MARK_BYTES));
   if (whole >= 0) return data.length - whole;
-  for (let length = Math.min(kin.length - 1, data.length); length > 0; length -= 1) {
-    if (data.compare(mark, 0, length, data.length - length) === 0) return length;
+  for (let length = Math.min(KIN_BYTES - 1, data.length); length > 0; length -= 1) {
+    if (data.compare(kin, 0, length, data.length - length) === 0) return length;
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Event } from '../../execution/event.ts';
+import type { Event, Listener } from '../../execution/event.ts';
 import type { DataFrameSummary, VariableChanges } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import type { RunRequest } from '../engine.ts';
@@ -8,9 +8,9 @@ import { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
 import type { Exit } from './link-options.ts';
 import type { Link } from './link.ts';
+import { LONG_RUN_MS } from './vigil.ts';
 import type { DoneFrame, ResultFrame, WorkerFrame } from './worker-frame.ts';
 
-const WATCH_AFTER_MS = 50;
 const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
 /** More than the sockets hold: what comes after it was printed after the run's end. */
@@ -43,47 +43,41 @@ export interface RunFacts {
 
 /** One run of code on a link: sends it, hears it out, stops it in time, and brings back the state if the worker is lost. */
 export class Run {
+  /** Says what came of it, whether everything was heard by then or not. */
   readonly finished: Promise<RunFacts>;
   readonly #link: Link;
   readonly #request: RunRequest & { readonly filename: string };
   readonly #queue: EventQueue<Event>;
   readonly #ending = Promise.withResolvers<DoneFrame | Exit>();
-  readonly #timers: NodeJS.Timeout[] = [];
   readonly #startedAt = performance.now();
   #stopCause: StopCause | null = null;
-  #stopping: Promise<unknown> = Promise.resolve();
+  #stopping: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #isKilled = false;
-  #isWatched = false;
   #results = 0;
   #resultBytes = 0;
   #isEnding = false;
   #hasTouched = true;
 
-  constructor(link: Link, request: RunRequest & { readonly filename: string }) {
+  constructor(link: Link, request: RunRequest & { readonly filename: string }, hear: Listener) {
     this.#link = link;
     this.#request = request;
-    this.#queue = new EventQueue((isFull) => {
-      for (const pipe of [link.stdout, link.stderr]) {
-        if (isFull) pipe.pause();
-        else pipe.resume();
-      }
+    this.#queue = new EventQueue({
+      hear,
+      onPressure: (isFull) => link.holdOutput(isFull),
+      onLeft: () => this.stop('cancelled'),
     });
     this.finished = this.#conduct();
   }
 
-  /** Events as they come, without the final one. Leaving early stops the program. */
-  async *events(): AsyncGenerator<Event, void, undefined> {
-    let isComplete = false;
-    try {
-      yield* this.#queue.drain();
-      isComplete = true;
-    } finally {
-      if (!isComplete) {
-        this.#queue.abandon();
-        this.stop('cancelled');
-        await this.finished;
-      }
-    }
+  /** Whether nothing is left to be waited for. */
+  get isHeard(): boolean {
+    return this.#queue.isHeard;
+  }
+
+  /** Waits until all events were heard. Throws what the listener has thrown, which has stopped the program. */
+  heard(): Promise<void> {
+    return this.#queue.heard();
   }
 
   /** Interrupts first; what does not heed that is killed after the grace period. */
@@ -95,30 +89,34 @@ export class Run {
   }
 
   async #conduct(): Promise<RunFacts> {
-    const { stdout, stderr } = this.#link;
-    const opening = stdout.isDirty || stderr.isDirty ? this.#link.nextMark() : null;
-    const mark = this.#link.nextMark();
-    this.#begin(mark, opening);
+    const { stdout, stderr, marks } = this.#link;
+    const opening = stdout.isDirty || stderr.isDirty ? marks.next() : null;
+    const mark = marks.next();
     const { id, code, echo, filename, resultVariable = null, svg = false } = this.#request;
-    const marks = { opening: opening?.toString('hex') ?? null, mark: mark.toString('hex') };
-    this.#link.send({ type: 'run', id, code, echo, filename, resultVariable, svg, ...marks });
+    this.#link.send({
+      type: 'run',
+      id,
+      code,
+      echo,
+      filename,
+      resultVariable,
+      svg,
+      opening: opening === null ? null : marks.textOf(opening),
+      mark: marks.textOf(mark),
+    });
+    this.#begin(mark, opening); // while the worker reads: nothing of it is heard before the next turn of the loop
     try {
       const ending = await this.#ending.promise;
       this.#isEnding = true;
-      const facts = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
+      const end = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
       const durationMs = performance.now() - this.#startedAt;
-      return {
-        ...facts,
-        durationMs,
-        outputBytes: { stdout: this.#link.stdout.end(), stderr: this.#link.stderr.end() },
-      };
+      return { ...end, durationMs, outputBytes: { stdout: stdout.end(), stderr: stderr.end() } };
     } finally {
       this.#end();
-      this.#queue.close();
     }
   }
 
-  #begin(mark: Buffer, opening: Buffer | null): void {
+  #begin(mark: number, opening: number | null): void {
     this.#link.onFrame = (frame) => this.#onFrame(frame);
     this.#link.onOverstepped = (cause) => this.stop(cause);
     this.#link.onExit = (exit) => this.#ending.resolve(exit);
@@ -128,20 +126,26 @@ export class Run {
         this.#queue.push({ type: 'output', stream, text }, text.length),
       );
     }
-    this.#timers.push(
-      setTimeout(() => this.#isEnding || this.stop('wall'), this.#request.timeoutMs),
-      setTimeout(() => {
-        this.#isWatched = true;
-        this.#link.vigil.watchRun();
-      }, WATCH_AFTER_MS),
-    );
-    this.#request.signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (this.#request.signal?.aborted) this.stop('cancelled');
+    const { timeoutMs, signal } = this.#request;
+    this.#link.vigil.beginRun(() => this.#onLongRun());
+    if (timeoutMs < LONG_RUN_MS) this.#timer = setTimeout(() => this.#onTimeLimit(), timeoutMs);
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal?.aborted) this.stop('cancelled');
+  }
+
+  /** Most runs have ended by now, and need no timer of their own. */
+  #onLongRun(): void {
+    const remainingMs = this.#request.timeoutMs - (performance.now() - this.#startedAt);
+    this.#timer ??= setTimeout(() => this.#onTimeLimit(), Math.max(0, remainingMs));
+  }
+
+  #onTimeLimit(): void {
+    if (!this.#isEnding) this.stop('wall');
   }
 
   #end(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    if (this.#isWatched) this.#link.vigil.endRun();
+    clearTimeout(this.#timer);
+    this.#link.vigil.endRun();
     this.#link.vigil.rest(this.#hasTouched);
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
     this.#link.onFrame = null;
@@ -162,7 +166,8 @@ export class Run {
   }
 
   #addResult({ kind, data, chart, title, picture }: ResultFrame): void {
-    const size = Object.values(data).reduce((sum, text) => sum + text.length, 0);
+    let size = 0;
+    for (const mime in data) size += data[mime]?.length ?? 0;
     this.#results += 1;
     this.#resultBytes += size;
     if (this.#results > MAX_RESULTS || this.#resultBytes > MAX_RESULT_BYTES) {
@@ -189,8 +194,8 @@ export class Run {
 
   /** The worker has reported; output that was still under way then is complete once both marks came through. */
   async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
-    await this.#outputThrough(done.marked);
-    await this.#stopping; // a late interrupt must not hit the run after this one
+    if (done.marked || this.#link.isOutputHeldUp) await this.#outputThrough(done.marked);
+    if (this.#stopping !== null) await this.#stopping; // a late interrupt must not hit the run after this one
     if (this.#isKilled) await Promise.race([this.#link.exited, sleep(MARK_TIMEOUT_MS)]); // it spoke with its last breath
     if (!this.#link.isAlive && !this.#link.isGuarded) {
       if (done.changed) this.#link.discardState();
@@ -201,7 +206,7 @@ export class Run {
     // A child that the kernel killed shows in the program as a broken pipe or the like: the fact is told instead.
     const isOutOfMemory = done.memory || (done.error !== null && (await this.#link.hasRunOutOfMemory()));
     return {
-      outcome: this.#outcomeOf({ ...done, memory: isOutOfMemory }),
+      outcome: this.#outcomeOf(done, isOutOfMemory),
       error: done.error,
       status: 'preserved',
       reason: null,
@@ -216,20 +221,20 @@ export class Run {
 
   /** Waits for output that is under way; a slow consumer is waited for, unless the run was stopped. Whoever prints on is not. */
   async #outputThrough(isMarked: boolean): Promise<void> {
-    const pipes = [this.#link.stdout, this.#link.stderr];
-    const most = Math.max(...pipes.map((pipe) => pipe.runBytes)) + MAX_LATE_BYTES;
-    const isFlooded = (): boolean => pipes.some((pipe) => pipe.runBytes > most);
+    const { stdout, stderr } = this.#link;
+    const most = Math.max(stdout.runBytes, stderr.runBytes) + MAX_LATE_BYTES;
+    const isFlooded = (): boolean => stdout.runBytes > most || stderr.runBytes > most;
     if (isMarked) {
-      const marks = Promise.all(pipes.map((pipe) => pipe.complete)).then(() => true);
+      const marks = Promise.all([stdout.complete(), stderr.complete()]).then(() => true);
       while (!(await Promise.race([marks, sleep(MARK_TIMEOUT_MS, false, { ref: false })])))
         if (!this.#queue.isFull || isFlooded()) return;
-    } else while (pipes.some((pipe) => pipe.isHeldUp) && !isFlooded()) await sleep(HELD_UP_MS);
+    } else while (this.#link.isOutputHeldUp && !isFlooded()) await sleep(HELD_UP_MS);
   }
 
-  #outcomeOf(done: DoneFrame): Outcome {
+  #outcomeOf(done: DoneFrame, isOutOfMemory: boolean): Outcome {
     if (this.#stopCause !== null) return this.#outcomeOfStop(this.#stopCause);
     if (done.error === null) return { status: 'succeeded' };
-    if (done.memory) return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
+    if (isOutOfMemory) return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
     return { status: 'raised' };
   }
 

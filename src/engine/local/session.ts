@@ -1,8 +1,9 @@
 import type { Limits } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Event, Summary } from '../../execution/event.ts';
+import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
+import { pulled } from '../../execution/pulled.ts';
 import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
 import type { Exit, LinkOptions, Place } from './link-options.ts';
 import type { Link } from './link.ts';
@@ -39,7 +40,7 @@ export class LocalSession implements HostSession {
   #generation = 1;
   #notice: Notice | null = null;
   #run: Run | null = null;
-  #recovering: Promise<void> = Promise.resolve();
+  #recovering: Promise<void> | null = null;
   #opening: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
   #questions = 0;
@@ -70,24 +71,28 @@ export class LocalSession implements HostSession {
   }
 
   async revive(): Promise<boolean> {
-    await this.#liveLink();
+    if (this.#readyLink === null) await this.#liveLink();
     const isFresh = this.#isFresh;
     this.#isFresh = false;
     return isFresh;
   }
 
-  async *stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
-    const link = await this.#liveLink();
+  stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
+    return pulled((hear) => this.run(request, hear));
+  }
+
+  async run(request: RunRequest, hear: Listener): Promise<Summary> {
+    const link = this.#readyLink ?? (await this.#liveLink());
+    this.#assertOpen(); // whoever closes it now finds the run, and stops it
     const strays = { stdout: link.stdout.takeStrayBytes(), stderr: link.stderr.takeStrayBytes() };
     this.#cells += 1;
-    const run = new Run(link, { filename: `<cell ${this.#cells}>`, ...request });
+    const run = new Run(link, { filename: `<cell ${this.#cells}>`, ...request }, hear);
     this.#run = run;
     try {
-      yield* run.events();
-      const facts = await this.#settle(link, await run.finished);
-      yield { type: 'done', summary: this.#summarise(request, facts, strays) };
+      const facts = await run.finished;
+      if (!run.isHeard) await run.heard();
+      return this.#summarise(request, await this.#settle(link, facts), strays);
     } finally {
-      await run.finished;
       this.#run = null;
     }
   }
@@ -107,13 +112,12 @@ export class LocalSession implements HostSession {
       );
     }
     let files: string | null = null;
-    this.#recovering = (async (): Promise<void> => {
+    await this.#recoverBy(async () => {
       files = await link.rollBack();
       this.#generation += 1;
       if (files === null) await this.#lose(link, 'the twin to roll back to was lost');
       else this.#guard(link);
-    })();
-    await this.#recovering;
+    });
     if (files === null) {
       throw new VivariumError(
         'NOTHING_TO_ROLL_BACK',
@@ -209,6 +213,11 @@ export class LocalSession implements HostSession {
     }
   }
 
+  /** The link, when there is nothing to wait for: as a rule. */
+  get #readyLink(): Link | null {
+    return this.#recovering === null && this.#closing === null && this.#link.isAlive ? this.#link : null;
+  }
+
   /** The link to run on, after whatever recovery is going on; a lost one is opened anew on the same files. */
   async #liveLink(): Promise<Link> {
     this.#assertOpen();
@@ -217,6 +226,15 @@ export class LocalSession implements HostSession {
     if (!link.isAlive && !link.isClosing) await this.#recoverIdle(link, await link.exited); // lost as a run was told its end
     if (!this.#link.isAlive) await (this.#opening = this.#reopen());
     return this.#link;
+  }
+
+  /** Sees to the state outside of runs, one thing after the other. */
+  #recoverBy(work: () => Promise<void>): Promise<void> {
+    const recovering: Promise<void> = (this.#recovering ?? Promise.resolve()).then(work).then(() => {
+      if (this.#recovering === recovering) this.#recovering = null;
+    });
+    this.#recovering = recovering;
+    return recovering;
   }
 
   async #reopen(): Promise<void> {
@@ -232,11 +250,11 @@ export class LocalSession implements HostSession {
   /** Watches for a worker that is lost while nothing runs; a loss during a run is the run's own business. */
   #guard(link: Link): void {
     link.onBackground = (overstep): void => {
-      this.#recovering = this.#recovering.then(() => this.#endBackground(link, overstep));
+      void this.#recoverBy(() => this.#endBackground(link, overstep));
     };
     void link.exited.then((exit) => {
       if (this.#run !== null || this.#closing !== null || link.isClosing) return;
-      this.#recovering = this.#recovering.then(() => this.#recoverIdle(link, exit));
+      void this.#recoverBy(() => this.#recoverIdle(link, exit));
     });
   }
 
@@ -307,8 +325,6 @@ export class LocalSession implements HostSession {
       id: request.id,
       sessionId: this.id,
       outcome: facts.outcome,
-      ...(facts.error !== null && { error: facts.error }),
-      ...(facts.value !== null && { value: facts.value.json }),
       dataframes: facts.dataframes,
       state: {
         status: notice === null || notice.status === 'preserved' ? facts.status : notice.status,
@@ -317,12 +333,14 @@ export class LocalSession implements HostSession {
         ...(facts.unprotected !== null && { unprotected: facts.unprotected }),
         ...(reason !== null && { reason }),
       },
-      ...(strays.stdout + strays.stderr > 0 && { background: strays }),
       durationMs: facts.durationMs,
       isolation: this.isolation,
       outputBytes: facts.outputBytes,
       mayHaveWritten: facts.mayHaveWritten,
       savedFigures: facts.saved,
+      ...(facts.error !== null && { error: facts.error }),
+      ...(facts.value !== null && { value: facts.value.json }),
+      ...(strays.stdout + strays.stderr > 0 && { background: strays }),
     };
   }
 }

@@ -1,6 +1,8 @@
 import type { Limits } from '../../config.ts';
 import type { Zygote } from './zygote.ts';
 
+/** Shorter runs are not watched. */
+export const LONG_RUN_MS = 50;
 /** By then the twin of the last run is made, as a rule. */
 const REST_AFTER_MS = 100;
 
@@ -17,6 +19,9 @@ export class Vigil {
   readonly #zygote: Zygote;
   readonly #subject: () => Subject;
   #timer: NodeJS.Timeout | null = null;
+  #isClockOn = false;
+  #run: { readonly startedMs: number; readonly onLong: () => void } | null = null;
+  #isWatching = false;
   #isResting = false;
   #isTold = false;
 
@@ -30,15 +35,16 @@ export class Vigil {
     return this.#isResting;
   }
 
-  /** A run is on that takes its time. */
-  watchRun(): void {
-    this.end();
-    this.#isResting = false;
-    this.#zygote.tell({ op: 'watch', ...this.#order(), busyMs: null, isTold: this.#isTold });
+  /** A run begins. If it takes its time it is watched, and `onLong` called: one clock does for a burst of runs. */
+  beginRun(onLong: () => void): void {
+    this.#run = { startedMs: performance.now(), onLong };
+    if (!this.#isClockOn) this.#startClock(LONG_RUN_MS);
   }
 
   endRun(): void {
-    this.#zygote.tell({ op: 'unwatch', session: this.#subject().session });
+    this.#run = null;
+    if (this.#isWatching) this.#zygote.tell({ op: 'unwatch', session: this.#subject().session });
+    this.#isWatching = false;
   }
 
   /**
@@ -58,6 +64,27 @@ export class Vigil {
   end(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+  }
+
+  #startClock(ms: number): void {
+    this.#isClockOn = true;
+    setTimeout(() => this.#onClock(), ms).unref();
+  }
+
+  #onClock(): void {
+    this.#isClockOn = false;
+    if (this.#run === null) return;
+    const remainingMs = this.#run.startedMs + LONG_RUN_MS - performance.now();
+    if (remainingMs > 0) this.#startClock(Math.ceil(remainingMs));
+    else this.#watch(this.#run.onLong);
+  }
+
+  #watch(onLong: () => void): void {
+    this.end();
+    this.#isResting = false;
+    this.#isWatching = true;
+    this.#zygote.tell({ op: 'watch', ...this.#order(), busyMs: null, isTold: this.#isTold });
+    onLong();
   }
 
   #rest(): void {

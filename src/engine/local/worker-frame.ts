@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Json } from '../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
-import { DataFrameSummaries, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
+import { DataFrameSummaries, JsonValue, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
 import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
@@ -26,7 +26,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
       .array(z.tuple([Mime, z.int().nonnegative()]))
       .max(MAX_FORMS)
       .default([]),
-    chart: z.json().default(null),
+    chart: JsonValue.nullable().default(null),
     title: z.string().max(1000).nullable().default(null),
     picture: z.int().positive().nullable().default(null),
   }),

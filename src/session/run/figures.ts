@@ -35,6 +35,11 @@ export class RunFigures {
     }
   }
 
+  /** Whether the run has shown a picture. */
+  get isAny(): boolean {
+    return this.#pictures.length > 0;
+  }
+
   /** Each picture once, with a copy kept: in the order in which they were shown, then those that were only saved. */
   async *produced(
     saved: readonly SavedFigure[],
@@ -66,11 +71,13 @@ export interface Keep {
 
 type Copy = Pick<ProducedFigure, 'mime' | 'sizeBytes' | 'id' | 'sha256' | 'notKept'>;
 
-async function keepShown(result: Result, number: number, { store, ...ids }: Keep): Promise<Copy> {
+async function keepShown(result: Result, number: number, keep: Keep): Promise<Copy> {
+  const { store, sessionId, executionId } = keep;
   const [mime, extension, content] = formOf(result) ?? ['', '', ''];
   await using draft = await store.draft();
   await draft.write(bytesOf(mime, content));
-  const { id, sizeBytes, sha256 } = draft.keep({ name: `figure-${number}.${extension}`, mime, ...ids });
+  const name = `figure-${number}.${extension}`;
+  const { id, sizeBytes, sha256 } = draft.keep({ name, mime, sessionId, executionId });
   return { mime, sizeBytes, id, sha256 };
 }
 

@@ -134,19 +134,21 @@ export class SessionFiles {
   }
 
   /** What was written since, with a copy of each file kept. */
-  async *produced(executionId: string): AsyncGenerator<ProducedFile, void, undefined> {
+  async produced(executionId: string): Promise<ProducedFile[]> {
     const after = await this.#takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
     const hasGrown = sizeOf(after) > sizeOf(this.#before);
     this.#before = after;
     this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
-    if (changes.length === 0) return;
+    if (changes.length === 0) return [];
     const { file, workspace } = this.#maxBytes;
     const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
     const request = { place: this.#place, changes, sessionId: this.#inner.id, executionId, caps };
-    for (const { artifact, ...facts } of await collect(this.#store, request)) {
-      yield { ...facts, ...(artifact && { id: artifact.id, sha256: artifact.sha256 }) };
-    }
+    const collected = await collect(this.#store, request);
+    return collected.map(({ artifact, ...facts }) => ({
+      ...facts,
+      ...(artifact && { id: artifact.id, sha256: artifact.sha256 }),
+    }));
   }
 
   /** What is there and what is on its way must fit at the same time, also where one replaces the other. */

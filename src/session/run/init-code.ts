@@ -25,10 +25,14 @@ export class InitCode {
     if (this.#settings.initCode !== null) this.#status = 'due';
   }
 
+  get isDue(): boolean {
+    return this.#status !== 'done';
+  }
+
   /** Runs the code if it is due. On abort rejects with the reason. */
   async run(signal: AbortSignal): Promise<void> {
     const { initCode, limits } = this.#settings;
-    if (initCode === null || this.#status === 'done') return;
+    if (initCode === null || !this.isDue) return;
     signal.throwIfAborted();
     if (this.#status === 'failed') await this.#inner.reset(); // it may have done one half of its work
     this.#status = 'failed';
@@ -46,10 +50,9 @@ export class InitCode {
     const transcript = new Transcript(outputBytes);
     const record = this.#history.begin({ code, echo: 'none', kind: 'init' });
     const request = { id: randomUUID(), code, echo: 'none', timeoutMs, isUndoable: false, signal } as const;
-    for await (const event of this.#inner.stream(request)) {
-      transcript.add(event);
-      if (event.type === 'done') record(transcript.items(), event.summary);
-    }
+    const summary = await this.#inner.run(request, (event) => transcript.add(event));
+    record(transcript.items(), summary);
+    transcript.add({ type: 'done', summary });
     return transcript.execution();
   }
 }

@@ -1,5 +1,5 @@
 import type { ArtifactStore } from '../../artifact/store.ts';
-import type { Event, Summary } from '../../execution/event.ts';
+import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { ProducedFile } from '../../execution/execution.ts';
 import type { Settings } from '../options.ts';
 import { RunFigures } from './figures.ts';
@@ -36,7 +36,7 @@ interface RunProductsParts extends Omit<ProductsParts, 'settings'> {
 }
 
 /** What one run leaves behind. */
-export class RunProducts implements AsyncDisposable {
+export class RunProducts {
   readonly #parts: RunProductsParts;
   readonly #figures = new RunFigures();
   /** Most runs print nothing. */
@@ -47,27 +47,25 @@ export class RunProducts implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  async hear(event: Event): Promise<void> {
+  /** Takes time only where a long output goes to its file. */
+  hear(event: Event): Promise<void> | void {
     this.#figures.hear(event);
-    if (event.type !== 'output') return;
+    if (event.type !== 'output') return undefined;
     this.#outputs ??= this.#parts.spills.begin();
-    await this.#outputs.hear(event);
+    return this.#outputs.hear(event);
   }
 
   /** Tells what was produced. */
-  async *collect(summary: Summary): AsyncGenerator<Event, void, undefined> {
-    const { files, store, spills, ...ids } = this.#parts;
-    const written: ProducedFile[] = [];
-    if (summary.mayHaveWritten) {
-      for await (const file of files.produced(ids.executionId)) {
-        written.push(file);
-        yield { type: 'file', file };
+  async collect({ mayHaveWritten, savedFigures = [] }: Summary, tell: Listener): Promise<void> {
+    const { files, spills, executionId } = this.#parts;
+    const written: readonly ProducedFile[] = mayHaveWritten ? await files.produced(executionId) : [];
+    for (const file of written) await tell({ type: 'file', file });
+    if (this.#figures.isAny || savedFigures.length > 0) {
+      for await (const figure of this.#figures.produced(savedFigures, written, this.#parts)) {
+        await tell({ type: 'figure', figure });
       }
     }
-    for await (const figure of this.#figures.produced(summary.savedFigures ?? [], written, { store, ...ids })) {
-      yield { type: 'figure', figure };
-    }
-    this.#spills = await this.#outputs?.keep(spills, ids);
+    this.#spills = await this.#outputs?.keep(spills, this.#parts);
   }
 
   /** What is known of it only after `collect`: a run that filled the workspace has failed, even if it ended well. */
@@ -80,7 +78,8 @@ export class RunProducts implements AsyncDisposable {
     return { ...told, outcome: { status: 'crashed', signal: null, exitCode: null, reason: excess.reason } };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#outputs?.[Symbol.asyncDispose]();
+  /** Removes what was begun and not kept. */
+  close(): Promise<void> | undefined {
+    return this.#outputs?.[Symbol.asyncDispose]();
   }
 }

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Artifact } from '../../artifact/artifact.ts';
 import type { EngineSession, Rollback, RunRequest, TableFormat } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Event, Summary } from '../../execution/event.ts';
+import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Execution, Variable } from '../../execution/execution.ts';
+import { pulled } from '../../execution/pulled.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { History, type Start } from '../../notebook/history.ts';
 import type { Ending } from '../endings.ts';
@@ -29,6 +30,15 @@ export interface RunsParts {
   readonly onFailure: (message: string) => void;
 }
 
+/** Who hears of a run. */
+interface Audience {
+  /** What the run is to the session's history. */
+  readonly kind: Start['kind'];
+  readonly transcript: Transcript;
+  /** Who wants to know while it happens. */
+  readonly hear?: Listener;
+}
+
 /** What is done in a session, one thing after the other: init code, runs, and what is asked between them. */
 export class Runs {
   readonly #inner: EngineSession;
@@ -40,7 +50,6 @@ export class Runs {
   readonly #initCode: InitCode;
   readonly #history = new History();
   readonly #closed = new AbortController();
-  #lastUsedMs = performance.now();
   #executions = 0;
   #generation = 1;
   #loss: Ending | undefined;
@@ -66,7 +75,7 @@ export class Runs {
 
   /** For how long nothing was asked; 0 while something goes on. */
   get idleForMs(): number {
-    return this.isBusy ? 0 : performance.now() - this.#lastUsedMs;
+    return this.isBusy ? 0 : performance.now() - this.#turns.freeSinceMs;
   }
 
   get executions(): number {
@@ -77,56 +86,54 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  async execute(run: Run, kind?: Start['kind']): Promise<Execution> {
+  async execute(run: Run, kind: Start['kind'] = 'run'): Promise<Execution> {
     const transcript = this.#transcript();
-    for await (const _ of this.#stream(run, transcript, kind)); // the transcript hears everything
+    const summary = await this.#conduct(run, { kind, transcript });
+    transcript.add({ type: 'done', summary });
     return transcript.execution();
   }
 
   stream(run: Run): AsyncGenerator<Event, void, undefined> {
-    return this.#stream(run, this.#transcript());
+    return pulled((hear) => this.#conduct(run, { kind: 'run', transcript: this.#transcript(), hear }));
   }
 
-  /** The turn is over before `done` is told: whoever hears it may go on with the session at once. */
-  async *#stream(
-    run: Run,
-    transcript: Transcript,
-    kind: Start['kind'] = 'run',
-  ): AsyncGenerator<Event, void, undefined> {
+  /** The turn is over before the end is told: whoever hears of it may go on with the session at once. */
+  async #conduct(run: Run, audience: Audience): Promise<Summary> {
     const request = this.#request(run);
-    let summary: Summary | undefined;
+    let turn: Disposable | undefined;
     try {
-      using _ = await this.#take(run);
-      await this.#initialise(request.signal);
+      turn = await this.#turns.take(run);
+      await this.#initialise(run.signal);
       this.#executions += 1;
       await this.#files.beginRun();
-      await using products = this.#products.begin({ number: this.#executions, executionId: request.id });
-      const record = this.#history.begin({ code: request.code, echo: request.echo, kind });
-      for await (const event of this.#inner.stream(request)) {
-        if (event.type === 'done') {
-          summary = this.#account(event.summary);
-          record(transcript.items(), summary);
-        } else {
-          transcript.add(event);
-          await products.hear(event);
-          yield event;
-        }
-      }
-      if (summary !== undefined && !this.isClosed) {
-        for await (const event of products.collect(summary)) {
-          transcript.add(event);
-          yield event;
-        }
-        summary = products.complete(summary);
-      }
+      return await this.#run(request, audience);
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
-      summary = this.#neverRan(request.id);
+      return this.#neverRan(request.id);
+    } finally {
+      turn?.[Symbol.dispose]();
     }
-    if (summary === undefined) return;
-    const done = { type: 'done', summary } as const;
-    transcript.add(done);
-    yield done;
+  }
+
+  async #run(request: RunRequest, { kind, transcript, hear }: Audience): Promise<Summary> {
+    const products = this.#products.begin({ number: this.#executions, executionId: request.id });
+    try {
+      const running = this.#inner.run(request, (event) => {
+        transcript.add(event);
+        return inTurn(event, products.hear(event), hear);
+      });
+      const record = this.#history.begin({ code: request.code, echo: request.echo, kind }); // while it runs
+      const summary = this.#account(await running);
+      record(transcript.items(), summary);
+      if (this.isClosed) return summary;
+      await products.collect(summary, (event) => {
+        transcript.add(event);
+        return hear?.(event);
+      });
+      return products.complete(summary);
+    } finally {
+      await products.close();
+    }
   }
 
   #transcript(): Transcript {
@@ -186,13 +193,15 @@ export class Runs {
     this.#closed.abort(error);
   }
 
-  async #initialise(signal = this.#closed.signal): Promise<void> {
+  async #initialise(signal?: AbortSignal): Promise<void> {
     if (await this.#inner.revive()) this.#initCode.begunAnew();
-    await this.#initCode.run(signal);
+    if (!this.#initCode.isDue) return;
+    const closed = this.#closed.signal;
+    await this.#initCode.run(signal ? AbortSignal.any([signal, closed]) : closed);
   }
 
-  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: Run): RunRequest & { readonly signal: AbortSignal } {
-    const closed = this.#closed.signal;
+  /** Closing needs no signal here: an engine's session that closes stops its run by itself. */
+  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: Run): RunRequest {
     return {
       id: randomUUID(),
       code,
@@ -200,28 +209,18 @@ export class Runs {
       timeoutMs: timeoutMs ?? this.#settings.limits.timeoutMs,
       ...(resultVariable !== undefined && { resultVariable }),
       ...(svg !== undefined && { svg }),
-      signal: signal ? AbortSignal.any([signal, closed]) : closed,
+      ...(signal !== undefined && { signal }),
     };
   }
 
   /** Whoever waits for a turn may give it up; what was begun is finished. */
   async #inTurn<T>(options: Cancellable, work: () => Promise<T>): Promise<T> {
-    using _ = await this.#take({ whenBusy: 'queue', ...options });
+    using _ = await this.#turns.take(options);
     try {
       return await work();
     } catch (error) {
       throw this.#examine(error);
     }
-  }
-
-  async #take(options: Pick<Run, 'whenBusy' | 'signal'>): Promise<Disposable> {
-    const turn = await this.#turns.take(options);
-    return {
-      [Symbol.dispose]: () => {
-        this.#lastUsedMs = performance.now();
-        turn[Symbol.dispose]();
-      },
-    };
   }
 
   /** A state that is not what its user believes it to be is called lost, once. */
@@ -259,4 +258,10 @@ export class Runs {
     if (isFinal) this.#onFailure(error.message);
     return error;
   }
+}
+
+/** One after the other, and at once where the first takes no time. */
+function inTurn(event: Event, first: Promise<void> | void, hear?: Listener): Promise<void> | void {
+  if (first === undefined || hear === undefined) return first ?? hear?.(event);
+  return first.then(() => hear(event));
 }

@@ -22,11 +22,13 @@ export class Spill implements AsyncDisposable {
     this.#limits = limits;
   }
 
-  async add(text: string): Promise<void> {
+  /** Takes time only once there is a file. */
+  add(text: string): Promise<void> | void {
     this.#totalBytes += Buffer.byteLength(text);
-    if (this.#limits.maxBytes === 0) return;
-    if (this.#totalBytes <= this.#limits.toldBytes) this.#waiting.push(text);
-    else await this.#write(text);
+    if (this.#limits.maxBytes === 0) return undefined;
+    if (this.#totalBytes > this.#limits.toldBytes) return this.#write(text);
+    this.#waiting.push(text);
+    return undefined;
   }
 
   /** The file, when there had to be one. */

@@ -70,8 +70,9 @@ export class RunSpills implements AsyncDisposable {
     this.#streams = streams;
   }
 
-  async hear(event: Event): Promise<void> {
-    if (event.type === 'output') await this.#streams[event.stream].add(event.text);
+  /** Takes time only where the output is long. */
+  hear(event: Event): Promise<void> | void {
+    return event.type === 'output' ? this.#streams[event.stream].add(event.text) : undefined;
   }
 
   /** Where the outputs are that are too long to be told. */
@@ -79,12 +80,12 @@ export class RunSpills implements AsyncDisposable {
     spills: Spills,
     run: { number: number; sessionId: string; executionId: string },
   ): Promise<Summary['spills']> {
-    const { number, ...ids } = run;
+    const { number, sessionId, executionId } = run;
     const found: { stdout?: SpillFacts; stderr?: SpillFacts } = {};
     for (const stream of STREAMS) {
       const name = `${DIRECTORY}/run-${number}.${stream}.txt`;
       const spill = this.#streams[stream];
-      const artifact = spill.keep({ name, ...ids });
+      const artifact = spill.keep({ name, sessionId, executionId });
       if (artifact === undefined) continue;
       const path = await spills.place(name, artifact);
       const { id, sizeBytes } = artifact;

@@ -18,6 +18,7 @@ export class Turns {
   readonly #maxWaiting: number;
   readonly #waiting = new Set<Waiter>();
   #isTaken = false;
+  #freeSinceMs = performance.now();
   #end: VivariumError | null = null;
 
   constructor(name: string, maxWaiting: number) {
@@ -27,6 +28,11 @@ export class Turns {
 
   get isTaken(): boolean {
     return this.#isTaken;
+  }
+
+  /** When the last turn ended, on the clock of `performance`; means nothing while one is taken. */
+  get freeSinceMs(): number {
+    return this.#freeSinceMs;
   }
 
   get waiting(): number {
@@ -43,7 +49,7 @@ export class Turns {
       if (this.#end !== null) throw this.#end; // closed in the moment between
     }
     this.#isTaken = true;
-    return this.#turn();
+    return new Turn(() => this.#passOn());
   }
 
   /** Whoever waits, and whoever comes later, gets this error. */
@@ -84,25 +90,29 @@ export class Turns {
     }
   }
 
-  #turn(): Disposable {
-    let isOver = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (isOver) return;
-        isOver = true;
-        this.#passOn();
-      },
-    };
-  }
-
   /** The turn goes from hand to hand: nobody who comes in between can take it from the first in the queue. */
   #passOn(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#isTaken = false;
+      this.#freeSinceMs = performance.now();
       return;
     }
     this.#waiting.delete(next);
     next.start();
+  }
+}
+
+class Turn implements Disposable {
+  #onEnd: (() => void) | null;
+
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  /** Ends it; a second time ends nobody else's. */
+  [Symbol.dispose](): void {
+    this.#onEnd?.();
+    this.#onEnd = null;
   }
 }
