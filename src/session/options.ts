@@ -104,9 +104,11 @@ export class SettingsParser {
   readonly #session;
   readonly #created;
   readonly #once;
+  readonly #usual: Settings;
 
   constructor(config: Config, initCode: string | null) {
     this.#session = settingsSchema(config, initCode);
+    this.#usual = parse(this.#session, {});
     this.#created = this.#session.extend({ signal: runShape.signal });
     this.#once = this.#session.omit({ id: true, idleMs: true }).extend(runShape);
   }
@@ -117,6 +119,7 @@ export class SettingsParser {
 
   /** A session that somebody waits for. */
   parseCreated(options: SessionOptions): { settings: Settings; signal: AbortSignal | undefined } {
+    if (Object.keys(options).length === 0) return { settings: this.#usual, signal: undefined }; // as most are
     const { signal, ...settings } = parse(this.#created, options);
     return { settings, signal };
   }
