@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import islice
 
 NAME_LIMIT = 200
-_SEQUENCES = (list, tuple, str, bytes, bytearray)
-_HASHED = (dict, set, frozenset)
+_SEQUENCES = {id(kind) for kind in (list, tuple, str, bytes, bytearray)}
+_HASHED = {id(kind) for kind in (dict, set, frozenset)}
 _type_name = type.__dict__["__name__"].__get__
 
 
@@ -24,9 +24,11 @@ def text_of(value: object, limit: int = 20_000, *, as_str: bool = False) -> str:
         raise
     except BaseException as error:  # a repr may raise anything, SystemExit included
         return f"<{type_name(value)} object; its {convert.__name__} raised {type_name(error)}>"[:limit]
-    if left_out:
-        return _shorten(text, limit, f"… ({len(value)} {left_out})")  # type: ignore[arg-type]
-    return _shorten(text, limit, f"… ({len(text) - limit} more characters)")
+    text = printable(text)
+    if len(text) <= limit:
+        return text
+    mark = f"… ({len(value)} {left_out})" if left_out else f"… ({len(text) - limit} more characters)"  # type: ignore[arg-type]
+    return text[: max(0, limit - len(mark))] + mark[:limit]
 
 
 def type_name(value: object) -> str:
@@ -73,16 +75,9 @@ def attempt(action: Callable[[], object]) -> None:
 
 def _head_of(value: object, kind: type, limit: int) -> tuple[object, str]:
     """Return the part of a large built-in container that can show within `limit`, and what its items are called."""
-    if any(kind is known for known in _SEQUENCES) and len(value) > limit:  # type: ignore[arg-type]
+    if id(kind) in _SEQUENCES and len(value) > limit:  # type: ignore[arg-type]
         return value[: limit + 1], "items" if kind in (list, tuple) else "long"  # type: ignore[index]
-    if any(kind is known for known in _HASHED) and len(value) > limit:  # type: ignore[arg-type]
+    if id(kind) in _HASHED and len(value) > limit:  # type: ignore[arg-type]
         items = value.items() if kind is dict else value  # type: ignore[attr-defined]
         return kind(islice(items, limit + 1)), "items"  # type: ignore[call-overload]
     return value, ""
-
-
-def _shorten(text: str, limit: int, mark: str) -> str:
-    text = printable(text)
-    if len(text) <= limit:
-        return text
-    return text[: max(0, limit - len(mark))] + mark[:limit]

@@ -45,8 +45,9 @@ class Ledger:
     def changes(self, namespace: dict[str, object]) -> dict[str, object]:
         """Return sorted names added, changed and removed since the last call; `omitted` counts those left out."""
         before = self._marks
-        now = {name: mark_of(value) for name, value in _variables(namespace, self._injected)}
-        self._marks = now
+        self._marks = now = {name: mark_of(value) for name, value in _variables(namespace, self._injected)}
+        if now == before:
+            return {"added": [], "changed": [], "removed": []}
         found = {
             "added": [name for name in now if name not in before],
             "changed": [name for name, mark in now.items() if name in before and before[name] != mark],

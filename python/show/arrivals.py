@@ -21,7 +21,10 @@ class Arrivals:
 
     def check(self) -> None:
         """Meet the modules that are loaded already, and those that came past us."""
-        if not any(finder is self for finder in sys.meta_path):
+        for finder in sys.meta_path:
+            if finder is self:
+                break
+        else:
             sys.meta_path.insert(0, self)  # type: ignore[arg-type]
         for name in self._actions:
             module = sys.modules.get(name)

@@ -52,22 +52,20 @@ class Figures:
         """Start with nothing seen."""
         self.saved = []
         self._saved_from = []
-        self._seen.clear()
-        self._drawn_now.clear()
-        self._count = 0
-        self._arrivals.check()
+        if self._count > 0:
+            self._seen.clear()
+            self._drawn_now.clear()
+            self._count = 0
 
     def end_run(self) -> None:
         """Publish what is still open or was changed, and close everything."""
         try:
             self._arrivals.check()
             attempt(lambda: self.show_open(close=False))
-            for figure in [one for one in self._drawn if getattr(one, "stale", False)]:
+            for figure in [one for one in self._drawn if getattr(one, "stale", False)] if self._drawn else ():
                 attempt(lambda: self._show_again(figure))  # noqa: B023  called at once
         finally:
-            pyplot = sys.modules.get("matplotlib.pyplot")
-            if pyplot is not None:
-                attempt(lambda: pyplot.close("all"))  # type: ignore[attr-defined]
+            attempt(_close_all)
 
     def show(self, value: object, kind: str | None = None) -> None:
         """Publish one picture, unless this run has published the same."""
@@ -77,13 +75,10 @@ class Figures:
 
     def show_open(self, *, close: bool) -> None:
         """Publish the open figures of matplotlib in the order of their numbers."""
-        helpers: Any = sys.modules.get("matplotlib._pylab_helpers")
-        if helpers is None:
-            return
-        for manager in sorted(helpers.Gcf.get_all_fig_managers(), key=lambda one: one.num):
+        for manager in _open_figures():
             attempt(lambda: self.show(manager.canvas.figure))  # noqa: B023  called at once
             if close:
-                helpers.Gcf.destroy(manager)
+                sys.modules["matplotlib._pylab_helpers"].Gcf.destroy(manager)  # type: ignore[attr-defined]
 
     def take(self, value: Any, kind: str | None = None) -> tuple[Item, bool] | None:
         """Return a picture as an item, and whether it is new; one that is not has its text alone. None for other values."""
@@ -152,6 +147,19 @@ class Figures:
         is_first = self._count == MAX_PICTURES
         self._count += 1
         return _item({"text/plain": f"<more than {MAX_PICTURES} pictures in one run: the others are left out>"}), is_first
+
+
+def _open_figures() -> list[Any]:
+    """Return the managers of matplotlib's open figures in the order of their numbers."""
+    helpers: Any = sys.modules.get("matplotlib._pylab_helpers")
+    if helpers is None or not helpers.Gcf.figs:
+        return []
+    return sorted(helpers.Gcf.get_all_fig_managers(), key=lambda one: one.num)
+
+
+def _close_all() -> None:
+    if _open_figures():
+        sys.modules["matplotlib.pyplot"].close("all")  # type: ignore[attr-defined]
 
 
 def saved_in(workspace: str, saved: list[Item]) -> list[Item]:
