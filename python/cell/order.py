@@ -7,6 +7,7 @@ import sys
 import time
 
 SIOCOUTQ = 0x5411
+_NO_BYTES = b"\0\0\0\0"
 PATIENCE_S = 1.0  # of one run in all: a host that is this slow gets things in another order rather than a slower program
 STEP_S = 0.00005
 
@@ -14,9 +15,10 @@ STEP_S = 0.00005
 def unread_bytes(fd: int) -> int:
     """What was written to a socket and not read yet at its other end; -1 when that cannot be known."""
     try:
-        return int.from_bytes(fcntl.ioctl(fd, SIOCOUTQ, b"\0\0\0\0"), sys.byteorder)
+        found = fcntl.ioctl(fd, SIOCOUTQ, _NO_BYTES)
     except OSError:
         return -1
+    return 0 if found == _NO_BYTES else int.from_bytes(found, sys.byteorder)
 
 
 class Order:
@@ -36,11 +38,13 @@ class Order:
         if last not in (-1, fd):
             self.await_read(last)
 
-    def await_read(self, *sockets: int) -> None:
-        """Wait until the host has read all."""
-        if self._patience_s <= 0 or not any(unread_bytes(fd) > 0 for fd in sockets):
-            return
-        start = time.perf_counter()
-        while any(unread_bytes(fd) > 0 for fd in sockets) and time.perf_counter() - start < self._patience_s:
-            time.sleep(STEP_S)
-        self._patience_s -= time.perf_counter() - start
+    def await_read(self, *sockets: int) -> bool:
+        """Wait until the host has read all, and tell whether it has; False also where that cannot be known."""
+        unread = [unread_bytes(fd) for fd in sockets]
+        if self._patience_s > 0 and max(unread) > 0:
+            start = time.perf_counter()
+            while max(unread) > 0 and time.perf_counter() - start < self._patience_s:
+                time.sleep(STEP_S)
+                unread = [unread_bytes(fd) for fd in sockets]
+            self._patience_s -= time.perf_counter() - start
+        return not any(unread)

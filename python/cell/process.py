@@ -99,7 +99,7 @@ class Process:
     def _reset_descriptors(self) -> None:
         """Point 0, 1 and 2 to where they pointed, if our private copies still are what they were."""
         for target, (fd, file) in self._descriptors.items():
-            if _file_of(fd) == file and _file_of(target) != file:
+            if _file_of(target) != file and _file_of(fd) == file:
                 os.dup2(fd, target)
             attempt(lambda: os.set_blocking(target, True))  # noqa: B023  called at once
 
@@ -113,8 +113,8 @@ class Process:
             self._stderr = self._new_stderr()
         sys.stdout = sys.__stdout__ = self._stdout  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
-        self._stdout.begin()
-        self._stderr.begin()
+        self._stdout.reset()
+        self._stderr.reset()
         self.order.begin()
 
     def _new_stdout(self) -> Output:
@@ -125,12 +125,13 @@ class Process:
 
     def _reset_modules(self) -> None:
         """Keep the modules alive that Python itself needs at every step."""
+        modules, names = sys.modules, builtins.__dict__
         for name, module in self._modules.items():
-            if sys.modules.get(name) is not module:
-                sys.modules[name] = module
+            if modules.get(name) is not module:
+                modules[name] = module
         for name, function in self._builtins.items():
-            if builtins.__dict__.get(name) is not function:
-                builtins.__dict__[name] = function
+            if names.get(name) is not function:
+                names[name] = function
         for name, function in self._warnings.items():
             if not callable(getattr(warnings, name, None)):
                 setattr(warnings, name, function)
@@ -138,7 +139,7 @@ class Process:
     def _reset_directory(self) -> None:
         """Leave the directory where it is, unless it is gone."""
         try:
-            os.stat(os.getcwd())
+            os.getcwd()
         except OSError:
             os.chdir(self._workspace if os.path.isdir(self._workspace) else "/")
 

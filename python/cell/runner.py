@@ -45,7 +45,7 @@ class Runner:
         return self._process.order
 
     def run(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
-        """Execute the pieces in order; what the program raises is raised from here."""
+        """Execute the pieces in order; what the program raises is raised from here. What it printed may wait for `flush`."""
         pid = os.getpid()
         self._process.begin_output()
         error: BaseException | None = None
@@ -61,10 +61,10 @@ class Runner:
             error = raised
             raise
         finally:
+            sys.settrace(None)  # what a program traces is its own code, not the steps after it
             if os.getpid() != pid:
                 self._end_child(error)
             error = None
-            self.flush()
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:

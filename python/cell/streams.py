@@ -119,8 +119,12 @@ class Output(io.TextIOWrapper):
         self._pace.flush_now()
 
     def begin(self) -> None:
-        """Start a run with the settings of a new stream."""
-        self.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=False)
+        """Start a run: its first lines show at once."""
+        self._pace.begin()
+
+    def reset(self) -> None:
+        """Bring back the settings of a new stream."""
+        _reset(self, write_through=False)
         self._pace.begin()
 
 
@@ -148,9 +152,16 @@ class ErrorOutput(io.TextIOWrapper):
         """Name as Python gives it to its own streams."""
         return self._name
 
-    def begin(self) -> None:
-        """Start a run with the settings of a new stream."""
-        self.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True)
+    def reset(self) -> None:
+        """Bring back the settings of a new stream."""
+        _reset(self, write_through=True)
+
+
+def _reset(stream: io.TextIOWrapper, *, write_through: bool) -> None:
+    """Configure a stream if the program has done so: it takes long, and nearly no program does."""
+    now = (stream.encoding, stream.errors, stream.line_buffering, stream.write_through)
+    if now != ("utf-8", "backslashreplace", True, write_through):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=write_through)
 
 
 class NoInput(io.TextIOBase):
