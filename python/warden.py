@@ -89,7 +89,7 @@ class Warden:
 
     def _obey(self) -> Born | None:
         try:
-            command, _ = wire.receive(self._control)
+            command = wire.receive(self._control)
         except wire.Closed:
             self._end()
         operation = command["op"]

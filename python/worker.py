@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import time
+from typing import Any
 
 import wire
 from birth import say_why
@@ -87,7 +88,7 @@ class Worker:
                     self._warm()
                 continue
             self._linger()
-            request, _ = wire.receive(self._control)
+            request = wire.receive(self._control)
             kind = request["type"]
             if kind == "run":
                 self._run(request)
@@ -118,7 +119,7 @@ class Worker:
         _signal.signal(signal.SIGINT, self._on_interrupt)
         if request["opening"] is not None:
             self._write_mark(request["opening"])  # what was printed since the last run is not this one's
-        done: dict[str, object] = {"type": "done", "id": request["id"], "error": None, "memory": False, "value": None, "dataframes": [], "saved": []}
+        done: dict[str, object] = {"type": "done", "id": request["id"]}
         self._has_touched = False
         try:
             self._armed = True
@@ -129,16 +130,18 @@ class Worker:
             done["error"] = None if _is_clean_exit(error) else trace.describe(error)
             del error
         self._armed = False
-        done["variables"] = self._ledger.changes(self._runner.namespace)
-        if not self._has_touched and not self._is_rehearsal and any(done["variables"].values()):
-            self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
-        self._collect(request, done)
-        done["changed"] = self._twins.is_due
+        changes = self._ledger.changes(self._runner.namespace)
+        if any(changes.values()):
+            done["variables"] = changes
+            if not self._has_touched and not self._is_rehearsal:
+                self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
+        self._collect(request, changes, done)
         self._twins.foresee()
+        done["changed"] = self._twins.is_due
         done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
-        self._results.append(wire.encode(done))
+        self._results.append(wire.encode({name: fact for name, fact in done.items() if fact}))  # what is empty goes without saying
         self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
@@ -152,18 +155,19 @@ class Worker:
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])
         try:
-            self._runner.run(prepared, print if request["echo"] == "all" else self._publisher.echo)
+            try:
+                self._runner.run(prepared, print if request["echo"] == "all" else self._publisher.echo)
+            finally:
+                self._publisher.end_run()  # also after an error: what was drawn before it counts
         finally:
-            self._publisher.end_run()  # also after an error: what was drawn before it counts
             self._runner.flush()
 
     def _begin_change(self) -> None:
         self._has_touched = True
         self._twins.begin_change()
 
-    def _collect(self, request: dict, done: dict[str, object]) -> None:
+    def _collect(self, request: dict, changes: dict[str, Any], done: dict[str, object]) -> None:
         """What the host asked to know of the variables; values may be slow to describe, so the clock still runs."""
-        changes = done["variables"]
         try:
             self._armed = True
             done["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
@@ -173,7 +177,7 @@ class Worker:
                 done["value"] = encode_value(self._runner.namespace[name])
         except KeyboardInterrupt as error:
             self._armed = False
-            done["error"] = done["error"] or trace.describe(error)
+            done["error"] = done.get("error") or trace.describe(error)
         self._armed = False
 
     def _export(self, request: dict) -> None:
@@ -186,17 +190,19 @@ class Worker:
 
     def _send_item(self, item: dict) -> None:
         """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
-        self._runner.flush()
-        self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it
-        texts = {mime: form for mime, form in item["data"].items() if isinstance(form, str)}
-        binary = {mime: form for mime, form in item["data"].items() if isinstance(form, bytes)}
-        header = {
-            **{"type": "result", "id": self._run_id, "kind": item["kind"], "data": texts},
-            **{"binary": [[mime, len(form)] for mime, form in binary.items()]},
-            **{"chart": item["chart"], "title": item["title"], "picture": item["picture"]},
-        }
+        data = item["data"]
+        binary = {mime: form for mime, form in data.items() if isinstance(form, bytes)}
+        header = {"type": "result", "id": self._run_id, "kind": item["kind"], "data": data}
+        if binary:
+            header["data"] = {mime: form for mime, form in data.items() if mime not in binary}
+            header["binary"] = [[mime, len(form)] for mime, form in binary.items()]
+        for name in ("chart", "title", "picture"):
+            if item[name] is not None:
+                header[name] = item[name]
         self._results.append(wire.encode(header, b"".join(binary.values())))
         if item["kind"] != "result":
+            self._runner.flush()
+            self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it
             self._flush_results()
             self._runner.order.await_read(self._control)  # what is printed after it comes after it
 
@@ -232,10 +238,14 @@ class Worker:
 
     def _end_output(self, mark: str) -> bool:
         """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""
-        if unread_bytes(self._stdout) == 0 == unread_bytes(self._stderr):
-            return False
-        self._write_mark(mark)
-        return True
+        pipes = (self._stdout, self._stderr)
+        if self._results:
+            is_read = self._runner.order.await_read(*pipes)  # what was printed before a value comes before it
+        else:
+            is_read = unread_bytes(self._stdout) == 0 == unread_bytes(self._stderr)
+        if not is_read:
+            self._write_mark(mark)
+        return not is_read
 
     def _write_mark(self, mark: str) -> None:
         for fd in (self._stdout, self._stderr):

@@ -45,7 +45,7 @@ def _serve() -> object | None:
     # Only our own files are cached there; the libraries have their caches beside them.
     sys.pycache_prefix, sys.dont_write_bytecode = None, True
     os.set_inheritable(CONTROL, False)
-    config, _ = wire.receive(CONTROL)
+    config = wire.receive(CONTROL)
     limits.raise_open_files()
     kernel.syscall("prctl", PR_SET_NAME, watch.FORKED_NAME.encode())  # a forked process keeps the name, an executed program does not
     os.environ.clear()

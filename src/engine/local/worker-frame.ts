@@ -7,7 +7,10 @@ import type { Frame } from './frames.ts';
 const MAX_FORMS = 32;
 const Mime = z.string().max(200);
 
-/** What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. */
+/**
+ * What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. What a run or a
+ * result has not is left out: most have next to nothing, and each field costs time on both sides.
+ */
 const WorkerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), pid: z.int().min(2), isEmpty: z.boolean() }),
   z.object({ type: z.literal('cleared'), files: z.string().max(1000) }),
@@ -19,28 +22,32 @@ const WorkerFrame = z.discriminatedUnion('type', [
     id: z.string(),
     kind: z.enum(['result', 'display', 'figure', 'clear']),
     data: z.record(Mime, z.string()),
-    binary: z.array(z.tuple([Mime, z.int().nonnegative()])).max(MAX_FORMS),
-    chart: z.json().nullable(),
-    title: z.string().max(1000).nullable(),
-    picture: z.int().positive().nullable(),
+    binary: z
+      .array(z.tuple([Mime, z.int().nonnegative()]))
+      .max(MAX_FORMS)
+      .default([]),
+    chart: z.json().default(null),
+    title: z.string().max(1000).nullable().default(null),
+    picture: z.int().positive().nullable().default(null),
   }),
   z.object({
     type: z.literal('done'),
     id: z.string(),
-    error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable(),
-    memory: z.boolean(),
-    changed: z.boolean(),
+    error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable().default(null),
+    memory: z.boolean().default(false),
+    changed: z.boolean().default(false),
     /** JSON text of the variable that was asked for; parsed here, so that what is none counts as a breach. */
     value: z
       .string()
       .transform((text) => ({ json: parseJson(Buffer.from(text)) as Json }))
-      .nullable(),
-    dataframes: DataFrameSummaries,
-    saved: SavedFigures,
-    marked: z.boolean(),
-    touched: z.boolean(),
-    unprotected: z.string().max(1000).nullable(),
-    variables: VariableChanges,
+      .nullable()
+      .default(null),
+    dataframes: DataFrameSummaries.default([]),
+    saved: SavedFigures.default([]),
+    marked: z.boolean().default(false),
+    touched: z.boolean().default(false),
+    unprotected: z.string().max(1000).nullable().default(null),
+    variables: VariableChanges.default(() => ({ added: [], changed: [], removed: [] })),
   }),
   z.object({ type: z.literal('table'), id: z.string(), problem: z.string().max(2000).nullable() }),
   z.object({
