@@ -82,8 +82,9 @@ class Process:
     def _reset_signals(self) -> None:
         for timer in _TIMERS:
             _signal.setitimer(timer, 0)
+        handler_of = _signal.getsignal
         for one, handler in self._handlers.items():
-            if _signal.getsignal(one) is not handler:
+            if handler_of(one) is not handler:
                 attempt(lambda: _signal.signal(one, handler))  # noqa: B023  called at once
         attempt(lambda: _signal.set_wakeup_fd(self._wakeup_fd))
         _signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
@@ -144,13 +145,12 @@ class Process:
             os.chdir(self._workspace if os.path.isdir(self._workspace) else "/")
 
 
-def _file_of(fd: int) -> tuple[int, int, int] | None:
-    """Tell which file a descriptor refers to, or None when it is closed."""
+def _file_of(fd: int) -> tuple[int, ...] | None:
+    """Tell which file a descriptor refers to, by inode and device, or None when it is closed."""
     try:
-        found = os.fstat(fd)
+        return os.fstat(fd)[1:3]
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_rdev
 
 
 def _is_usable(stream: Output | ErrorOutput) -> bool:

@@ -23,14 +23,14 @@ test('what a run leaves out is what it has not', () => {
 
 test('what a result leaves out is what it has not', () => {
   const data = { 'text/plain': '2' };
-  expect(read({ type: 'result', id: 'a', kind: 'result', data })).toEqual({
-    ...{ type: 'result', id: 'a', kind: 'result', data, binary: [] },
-    ...{ chart: null, title: null, picture: null },
-  });
+  const result = { type: 'result', id: 'a', kind: 'result', data };
+  expect(read(result)).toEqual({ ...result, binary: [], chart: null, title: null, picture: null });
 });
 
 test('nothing that was left out is shared with another frame', () => {
-  const frames = [0, 1].map(() => read({ type: 'done', id: 'a' }) as { variables: { added: string[] }; saved: unknown[] });
+  const frames = [0, 1].map(
+    () => read({ type: 'done', id: 'a' }) as { variables: { added: string[] }; saved: unknown[] },
+  );
   frames[0]?.variables.added.push('x');
   frames[0]?.saved.push('x');
   expect([frames[1]?.variables.added, frames[1]?.saved]).toEqual([[], []]);
