@@ -29,6 +29,8 @@ export class Link {
   stderr!: OutputPipe;
   place!: Place;
   wasBornEmpty = false;
+  /** A run that begins before then is one of a burst. */
+  burstUntilMs = 0;
   /** Hears frames while a run is on; what comes at other times breaks the rules. */
   onFrame: ((frame: WorkerFrame) => void) | null = null;
   onOverstepped: ((cause: Overstep['cause']) => void) | null = null;

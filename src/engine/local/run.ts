@@ -18,6 +18,8 @@ const MAX_LATE_BYTES = 4 << 20;
 /** Far above what a worker of ours sends; who passes them forges frames. */
 const MAX_RESULTS = 10_000;
 const MAX_RESULT_BYTES = 32 << 20;
+/** Runs as quick as this that follow each other as closely are a burst, in which the host stays awake for the next answer. */
+const BURST_MS = 0.5;
 const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
 
 /** Why a run was stopped from outside. */
@@ -105,6 +107,7 @@ export class Run {
       mark: marks.textOf(mark),
     });
     this.#begin(mark, opening); // while the worker reads: nothing of it is heard before the next turn of the loop
+    if (this.#startedAt < this.#link.burstUntilMs) this.#stayAwake();
     try {
       const ending = await this.#ending.promise;
       this.#isEnding = true;
@@ -143,8 +146,15 @@ export class Run {
     if (!this.#isEnding) this.stop('wall');
   }
 
+  /** A processor that goes to sleep takes longer to wake up than a small run takes. */
+  #stayAwake(): void {
+    if (!this.#isEnding && performance.now() - this.#startedAt < BURST_MS) setImmediate(() => this.#stayAwake());
+  }
+
   #end(): void {
     clearTimeout(this.#timer);
+    const now = performance.now();
+    this.#link.burstUntilMs = now - this.#startedAt < BURST_MS ? now + BURST_MS : 0;
     this.#link.vigil.endRun();
     this.#link.vigil.rest(this.#hasTouched);
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
