@@ -7,26 +7,27 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import NoReturn
 
 from confine import identity, kernel
 from guard import stand_guard
 from join import GO, Admission, Birthplace, prepare
+from record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn  # which is slow to load
 
 EXIT_NOT_JOINED = 113
 
 
-@dataclass(frozen=True)
-class Born:
+class Born(Record):
     """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
 
     channel: int
     birthplace: Birthplace
 
 
-@dataclass(frozen=True)
-class Unborn:
+class Unborn(Record):
     """A worker that waits for its session, seen from the zygote. Numbers, not objects: a later fork must not close them."""
 
     pid: int
@@ -44,7 +45,7 @@ class Unborn:
         """Give it its session and the session's channels; OSError when it is gone."""
         channel = socket.socket(fileno=self.channel)
         try:
-            socket.send_fds(channel, [json.dumps(asdict(admission)).encode()], fds)
+            socket.send_fds(channel, [json.dumps(vars(admission)).encode()], fds)
         finally:
             channel.detach()
 
@@ -129,4 +130,4 @@ def _be_born(birthplace: Birthplace, go: int, channel: int) -> Born:
         channel = prepare(birthplace, go, channel)
     except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
         say_why(channel, error)
-    return Born(channel, replace(birthplace, namespaces=()))
+    return Born(channel, birthplace.replaced(namespaces=()))

@@ -7,9 +7,9 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass, replace
 
 from confine import identity, kernel, landlock, limits, seccomp, selftest
+from record import Record
 
 GO = b"g"
 INSIDE_ID = 1000
@@ -22,8 +22,7 @@ OOM_PREFERENCE = "500"
 MAX_ADMISSION = 1 << 20
 
 
-@dataclass(frozen=True)
-class Birthplace:
+class Birthplace(Record):
     """What is known of a worker before anybody asks for its session."""
 
     level: str
@@ -38,8 +37,7 @@ class Birthplace:
     namespaces: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Admission:
+class Admission(Record):
     """What a session asks for; with its birthplace that is all that a worker knows: nothing else of the zygote survives in it."""
 
     network: bool
@@ -64,7 +62,7 @@ def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
     for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
         os.dup2(null, fd, inheritable=fd <= 2)
     os.close(null)
-    _enter(replace(birthplace, namespaces=tuple(namespaces)))
+    _enter(birthplace.replaced(namespaces=tuple(namespaces)))
     os.chdir(birthplace.workspace)
     os.umask(0o022)
     if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach

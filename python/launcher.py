@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import os
 import socket
-import traceback
-from dataclasses import dataclass
 
 from confine import cgroup, identity, kernel, limits, root, seccomp
 from init import Init
 from join import GO
+from record import Record
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"
@@ -26,8 +25,7 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 DEVICES_WITHOUT_CGROUP = ("null", "full", "random", "urandom")
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Record):
     """What every enclosure of this zygote has in common."""
 
     read_only: tuple[str, ...]
@@ -42,6 +40,7 @@ class Site:
 
 def serve(channel: socket.socket, site: Site) -> None:
     """Build what the zygote asks for, one after the other, until it is gone; never returns."""
+    _init_filter()
     while True:
         message, fds, _, _ = socket.recv_fds(channel, 1 << 20, 1)
         if not message:
@@ -133,9 +132,12 @@ def _fork_init(request: dict, site: Site, group: cgroup.Group | None, lifeline: 
 
 
 def _report(lifeline: socket.socket, error: BaseException) -> None:
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
     try:
-        lifeline.send(f"{type(error).__name__}: {error} ({os.path.basename(last.filename)}:{last.lineno})".encode())
+        lifeline.send(f"{type(error).__name__}: {error} ({place})".encode())
     except OSError:
         os._exit(1)  # nobody is listening any more
 
@@ -202,11 +204,16 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
-    seccomp.install(seccomp.assemble(shared_memory=False, families=()))
+    seccomp.install(_init_filter())
     socket.send_fds(lifeline, [READY], namespaces)
     for fd in namespaces:
         os.close(fd)
     Init(lifeline, pid_max).serve()
+
+
+def _init_filter() -> bytes:
+    """The filter of every pid 1; asked for once in the launcher, each finds it made."""
+    return seccomp.assemble(shared_memory=False, families=())
 
 
 def _own_namespaces(request: dict) -> list[int]:

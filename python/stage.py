@@ -7,17 +7,20 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
 
 from confine import cgroup, identity, kernel, probe, root
 from join import INSIDE_ID, PRIVATE_FDS, Admission, Birthplace
 from launcher import STAGING, Site
+from record import Record
 
+FORKED_NAME = "vivarium"
 HOST = "/.host"
 SESSIONS = "/.sessions"
 RUN = "/.run"
 CACHE = "/.cache"
 GROUPS = "/.groups"
+# The zygote imports most of our files only when it has entered the stage.
+OWN = os.path.dirname(os.path.abspath(__file__))
 # pid 1, the worker itself, its twin and the twin of the run before.
 OWN_PROCESSES = 4
 # Above what distributions, containers and directory services hand out.
@@ -25,8 +28,7 @@ FIRST_UID = 1_900_000_000
 UIDS_EACH = 100_000
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Record):
     """The ground that enclosures are built on."""
 
     level: str
@@ -191,6 +193,7 @@ def _build_ground(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgro
             binds=(
                 # Mounts that sessions ask for come from here; no enclosure ever sees it.
                 root.Bind("/", HOST, writable=True),
+                root.Bind(OWN, OWN),
                 root.Bind(config["sessions"], SESSIONS, writable=True),
                 root.Bind(os.path.dirname(config["socket"]), RUN, writable=True),
                 root.Bind(config["cache"], CACHE, writable=True),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import __future__ as future
 import ast
-import inspect
 import linecache
 import re
-from dataclasses import dataclass
 from types import CodeType
 
 from cell import magics
 from cell.values import text_of, type_name
 
 KEPT_CELLS = 500  # how many cells' source stays available to tracebacks and inspect
+CO_COROUTINE = 0x80  # as `inspect` has it, which is slow to import
 FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
 _LOOKS = (
     *(ast.Expr, ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Load, ast.Tuple, ast.List),
@@ -23,7 +22,6 @@ _LOOKS = (
 _remembered: dict[str, None] = {}  # in order of age
 
 
-@dataclass(frozen=True)
 class Prepared:
     """A cell ready to run.
 
@@ -31,10 +29,11 @@ class Prepared:
     properties have effects of their own can make that untrue: whoever goes by it compares the variables, too.
     """
 
-    pieces: list[tuple[CodeType, bool]]
-    flags: int
-    is_async: bool
-    looks_only: bool
+    def __init__(self, *, pieces: list[tuple[CodeType, bool]], flags: int, is_async: bool, looks_only: bool) -> None:
+        self.pieces = pieces
+        self.flags = flags
+        self.is_async = is_async
+        self.looks_only = looks_only
 
 
 def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
@@ -55,7 +54,7 @@ def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
     return Prepared(
         pieces=pieces,
         flags=flags,
-        is_async=any(piece.co_flags & inspect.CO_COROUTINE for piece, _ in pieces),
+        is_async=any(piece.co_flags & CO_COROUTINE for piece, _ in pieces),
         looks_only=all(isinstance(node, _LOOKS) for node in ast.walk(tree) if node is not tree),
     )
 
