@@ -98,6 +98,11 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   );
 }
 
+/** For a process that parses little: to compile a schema takes longer than to use it a few times as it is. */
+export function leaveSchemasUncompiled(): void {
+  z.config({ jitless: true });
+}
+
 /** Which model agents talk to, over the protocol of OpenAI. */
 export const ModelConfig = z.strictObject({
   model: z.string().min(1).describe('Name of the model'),

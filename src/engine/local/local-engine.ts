@@ -1,90 +1,53 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Config, Mount } from '../../config.ts';
+import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, HostSession, OpenOptions } from '../engine.ts';
-import { removeAbandoned, removeContents, removeGroups, removeStaleGroups, removeTree } from './clean-up.ts';
+import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './clean-up.ts';
 import { describeIsolation } from './isolation.ts';
-import { Lease, occupancyOf } from './lease.ts';
+import { occupancyOf } from './lease.ts';
 import type { LinkOptions, Place } from './link-options.ts';
 import { Link } from './link.ts';
+import type { LocalEngineOptions } from './options.ts';
 import { Pool } from './pool.ts';
+import { INSTANCE_NAMES, OWNER_SOCKET, type Premises } from './premises.ts';
 import { Reception } from './reception.ts';
 import { LocalSession, type SessionHost } from './session.ts';
 import { writerOf } from './writer.ts';
-import { spawnZygote, type ZygoteProcess } from './zygote-process.ts';
+import type { ZygoteLauncher } from './zygote-launcher.ts';
 import { Zygote, type Ready } from './zygote.ts';
-
-const OWNER_SOCKET = 'owner.sock';
-const INSTANCE_NAMES = /^\d+-[0-9a-f]{8}$/;
-
-export interface LocalEngineOptions {
-  readonly config: Config;
-  readonly python: string;
-  readonly cacheDir: string;
-  /** A process for the first zygote that was started already; it is used if it fits, and else ended. */
-  readonly headStart?: ZygoteProcess;
-  readonly signal?: AbortSignal;
-}
-
-/** Starts the engine that runs sessions on this machine. */
-export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<HostSession>> {
-  await using stack = new AsyncDisposableStack();
-  const instance = `${process.pid}-${randomBytes(4).toString('hex')}`;
-  const sessionsRoot = path.join(options.config.dataDir, 'sessions');
-  const sessionsDir = path.join(sessionsRoot, instance);
-  await mkdir(options.cacheDir, { recursive: true });
-  await mkdir(sessionsDir, { recursive: true, mode: 0o711 });
-  await chmod(sessionsDir, 0o711); // each session's own user walks through, and lists nothing
-  stack.defer(() => rmdir(sessionsDir));
-  const lease = await Lease.take(sessionsDir, OWNER_SOCKET);
-  if (lease !== null) stack.use(lease);
-  stack.defer(() => removeContents(sessionsDir, OWNER_SOCKET));
-  const reception = stack.use(await Reception.start());
-  const engine = new LocalEngine(options, { instance, sessionsRoot, sessionsDir, reception }, stack.move());
-  try {
-    await engine.warmUp(options.signal);
-    return engine;
-  } catch (error) {
-    await engine.close();
-    throw error;
-  }
-}
-
-interface Premises {
-  readonly instance: string;
-  readonly sessionsRoot: string;
-  readonly sessionsDir: string;
-  readonly reception: Reception;
-}
 
 interface Template {
   readonly zygote: Zygote;
   readonly ready: Ready;
 }
 
-class LocalEngine implements Engine<HostSession>, SessionHost {
+/** What an engine is built on. */
+interface Foundations {
+  readonly premises: Premises;
+  readonly launcher: ZygoteLauncher;
+  readonly owned: AsyncDisposableStack;
+}
+
+export class LocalEngine implements Engine<HostSession>, SessionHost {
   readonly #options: LocalEngineOptions;
   readonly #premises: Premises;
+  readonly #launcher: ZygoteLauncher;
   readonly #pool: Pool;
   readonly #owned: AsyncDisposableStack;
   readonly #sessions = new Set<LocalSession>();
   #template: Promise<Template> | null = null;
-  #headStart: ZygoteProcess | undefined;
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
   #cleaning: Promise<unknown>;
   #links = 0;
-  #zygotes = 0;
 
-  constructor(options: LocalEngineOptions, premises: Premises, owned: AsyncDisposableStack) {
+  constructor(options: LocalEngineOptions, { premises, launcher, owned }: Foundations) {
     this.#options = options;
     this.#premises = premises;
+    this.#launcher = launcher;
     this.#owned = owned;
-    this.#headStart = options.headStart;
     this.#cleaning = cleanUpAfterOthers(premises.sessionsRoot);
     this.#pool = new Pool(options.config.poolSize, (link) => this.openLink(link));
   }
@@ -163,38 +126,9 @@ class LocalEngine implements Engine<HostSession>, SessionHost {
     return this.#template;
   }
 
-  #takeHeadStart(): ZygoteProcess | undefined {
-    const headStart = this.#headStart;
-    this.#headStart = undefined;
-    if (headStart === undefined) return undefined;
-    const { python, cacheDir } = this.#options;
-    if (headStart.python === python && headStart.cacheDir === cacheDir) return headStart;
-    headStart.child.kill('SIGKILL');
-    return undefined;
-  }
-
   async #startZygote(signal?: AbortSignal): Promise<Template> {
-    const { config, python, cacheDir } = this.#options;
-    const { instance, sessionsDir, reception } = this.#premises;
-    this.#zygotes += 1;
-    const name = `${instance}.${this.#zygotes}`; // no zygote takes the places of one before it
-    const { isolation, cgroups, preload, poolSize, twinDelayMs, tmpMb } = config;
-    const template = await Zygote.start(
-      this.#takeHeadStart() ?? spawnZygote(python, cacheDir),
-      {
-        level: isolation,
-        instance: name,
-        sessions: sessionsDir,
-        socket: reception.socketPath,
-        cache: cacheDir,
-        cgroups,
-        preload,
-        ahead: Math.min(poolSize, 2),
-        tmpBytes: tmpMb * 2 ** 20,
-        twinDelayMs,
-      },
-      signal,
-    );
+    const { process, name } = this.#launcher.next();
+    const template = await Zygote.start(process, signal);
     this.#groupDirectories = template.ready.groupDirectories;
     const cleaned = template.zygote.exited.then(async () => {
       this.#template = null;
