@@ -24,6 +24,7 @@ class Born(Record):
     """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
 
     channel: int
+    go: int
     birthplace: Birthplace
 
 
@@ -35,7 +36,7 @@ class Unborn(Record):
     channel: int
 
     def let_go(self) -> None:
-        """Its limits are attached: let it prepare itself."""
+        """Its limits are attached: let it run what its session brings."""
         try:
             os.write(self.go, GO)
         finally:
@@ -127,7 +128,7 @@ def _guard_a_birth(lifeline: socket.socket, birthplace: Birthplace, go: int, cha
 def _be_born(birthplace: Birthplace, go: int, channel: int) -> Born:
     """In the child: all that can be done before there is a session."""
     try:
-        channel = prepare(birthplace, go, channel)
+        channel, go = prepare(birthplace, go, channel)
     except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
         say_why(channel, error)
-    return Born(channel, birthplace.replaced(namespaces=()))
+    return Born(channel, go, birthplace.replaced(namespaces=()))

@@ -53,8 +53,8 @@ class Admission(Record):
     is_first: bool  # tries the walls before anything runs behind them
 
 
-def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
-    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The channel's new number."""
+def prepare(birthplace: Birthplace, go: int, channel: int) -> tuple[int, int]:
+    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The new numbers of both ends."""
     os.setsid()
     kernel.close_fds_except([channel, go, *birthplace.namespaces])
     channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *birthplace.namespaces))
@@ -65,9 +65,6 @@ def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
     _enter(birthplace.replaced(namespaces=tuple(namespaces)))
     os.chdir(birthplace.workspace)
     os.umask(0o022)
-    if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach
-        raise RuntimeError("the session's limits could not be attached")
-    os.close(go)
     os.environ.clear()
     os.environ.update(birthplace.environment)
     if birthplace.level != "namespaces":
@@ -76,7 +73,7 @@ def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
     _prefer_for_oom()
     _reseed()
     _reset_signals()
-    return channel
+    return channel, go
 
 
 def move_low(fd: int) -> int:
@@ -88,8 +85,11 @@ def move_low(fd: int) -> int:
     return low
 
 
-def join(channel: int, birthplace: Birthplace) -> Admission:
+def join(channel: int, go: int, birthplace: Birthplace) -> Admission:
     """Wait to be admitted, take the channels and close the walls. Any failure must end the process, and `channel` tells of it."""
+    if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach, which takes milliseconds
+        raise RuntimeError("the session's limits could not be attached")
+    os.close(go)
     zygote = socket.socket(fileno=channel)
     message, fds, _, _ = socket.recv_fds(zygote, MAX_ADMISSION, PRIVATE_FDS)
     zygote.detach()  # as an object it would be closed by the failure that it is needed for

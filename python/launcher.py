@@ -40,7 +40,6 @@ class Site(Record):
 
 def serve(channel: socket.socket, site: Site) -> None:
     """Build what the zygote asks for, one after the other, until it is gone; never returns."""
-    _init_filter()
     while True:
         message, fds, _, _ = socket.recv_fds(channel, 1 << 20, 1)
         if not message:
@@ -204,15 +203,15 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
-    seccomp.install(_init_filter())
+    seccomp.install(init_filter())
     socket.send_fds(lifeline, [READY], namespaces)
     for fd in namespaces:
         os.close(fd)
     Init(lifeline, pid_max).serve()
 
 
-def _init_filter() -> bytes:
-    """The filter of every pid 1; asked for once in the launcher, each finds it made."""
+def init_filter() -> bytes:
+    """The filter of every pid 1; asked for once before the launcher is forked, each finds it made."""
     return seccomp.assemble(shared_memory=False, families=())
 
 

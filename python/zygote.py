@@ -27,7 +27,7 @@ def main() -> None:
     gc.collect()
     for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
         del globals()[name]
-    worker.main(born.channel, born.birthplace)
+    worker.main(born.channel, born.go, born.birthplace)
 
 
 def _serve() -> object | None:
@@ -36,18 +36,21 @@ def _serve() -> object | None:
 
     gc.disable()  # imports leave nothing behind that is worth looking for
     import enclosures
+    import launcher
     import stage
     import wire
     from confine import kernel, landlock, limits
 
     os.set_inheritable(CONTROL, False)
-    config, _ = wire.receive(CONTROL)
+    probes = stage.Probes()
+    launcher.init_filter()
+    config, _ = wire.receive(CONTROL)  # most often that is still on its way
     limits.raise_open_files()
     kernel.syscall("prctl", PR_SET_NAME, stage.FORKED_NAME.encode())  # a forked process keeps the name, an executed program does not
     os.environ.clear()
     os.environ.update(stage.session_environment())
     try:
-        ground = stage.enter(config, CONTROL)
+        ground = stage.enter(config, CONTROL, probes)
     except OSError as error:
         wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
