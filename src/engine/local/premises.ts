@@ -1,4 +1,5 @@
-import { chmod, mkdir, rmdir } from 'node:fs/promises';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { removeContents } from './clean-up.ts';
 import { Lease } from './lease.ts';
@@ -20,9 +21,10 @@ export async function takePremises(dataDir: string, cacheDir: string, stack: Asy
   const instance = `${process.pid}-${randomDigits()}`;
   const sessionsRoot = path.join(dataDir, 'sessions');
   const sessionsDir = path.join(sessionsRoot, instance);
-  await mkdir(cacheDir, { recursive: true });
-  await mkdir(sessionsDir, { recursive: true, mode: 0o711 });
-  await chmod(sessionsDir, 0o711); // each session's own user walks through, and lists nothing
+  // Synchronous: the first trips through the thread pool cost ten times what this does, and Python waits for us.
+  mkdirSync(cacheDir, { recursive: true });
+  mkdirSync(sessionsDir, { recursive: true, mode: 0o711 });
+  chmodSync(sessionsDir, 0o711); // each session's own user walks through, and lists nothing
   stack.defer(() => rmdir(sessionsDir));
   const lease = await Lease.take(sessionsDir, OWNER_SOCKET);
   if (lease !== null) stack.use(lease);
@@ -31,7 +33,7 @@ export async function takePremises(dataDir: string, cacheDir: string, stack: Asy
   return { instance, sessionsRoot, sessionsDir, reception };
 }
 
-/** Tells apart those who had the same pid. No secret: what makes those takes long to load, and Python waits for us. */
+/** Tells apart those who had the same pid. No secret: what makes those takes long to load. */
 function randomDigits(): string {
   return Math.trunc(Math.random() * 2 ** 32)
     .toString(16)
