@@ -7,26 +7,28 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import NoReturn
 
 from confine import identity, kernel
 from guard import stand_guard
 from join import GO, Admission, Birthplace, prepare
+from record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn  # which is slow to load
 
 EXIT_NOT_JOINED = 113
 
 
-@dataclass(frozen=True)
-class Born:
+class Born(Record):
     """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
 
     channel: int
+    go: int
     birthplace: Birthplace
 
 
-@dataclass(frozen=True)
-class Unborn:
+class Unborn(Record):
     """A worker that waits for its session, seen from the zygote. Numbers, not objects: a later fork must not close them."""
 
     pid: int
@@ -34,7 +36,7 @@ class Unborn:
     channel: int
 
     def let_go(self) -> None:
-        """Its limits are attached: let it prepare itself."""
+        """Its limits are attached: let it run what its session brings."""
         try:
             os.write(self.go, GO)
         finally:
@@ -44,7 +46,7 @@ class Unborn:
         """Give it its session and the session's channels; OSError when it is gone."""
         channel = socket.socket(fileno=self.channel)
         try:
-            socket.send_fds(channel, [json.dumps(asdict(admission)).encode()], fds)
+            socket.send_fds(channel, [json.dumps(vars(admission)).encode()], fds)
         finally:
             channel.detach()
 
@@ -126,7 +128,7 @@ def _guard_a_birth(lifeline: socket.socket, birthplace: Birthplace, go: int, cha
 def _be_born(birthplace: Birthplace, go: int, channel: int) -> Born:
     """In the child: all that can be done before there is a session."""
     try:
-        channel = prepare(birthplace, go, channel)
+        channel, go = prepare(birthplace, go, channel)
     except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
         say_why(channel, error)
-    return Born(channel, replace(birthplace, namespaces=()))
+    return Born(channel, go, birthplace.replaced(namespaces=()))

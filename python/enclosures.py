@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import socket
 from collections import deque
-from dataclasses import dataclass
 
 import launcher
 from birth import Unborn
 from confine import cgroup, kernel
+from record import Fields
 from stage import Stage
 
 CANCELLED: dict = {}
 
 
-@dataclass
-class Enclosure:
+class Enclosure(Fields):
     """Walls, with a worker in them that waits for its session."""
 
     init: int
@@ -69,7 +69,11 @@ class Supply:
         is_plain = not (command["mounts"] or command["network"] or command["readOnly"] or command["workspace"])
         if is_plain and self._ready:
             return self._ready.popleft()
-        self._request(command)
+        promised = next((name for name, waiting in self._waiting.items() if waiting is None), None) if is_plain else None
+        if promised is None:
+            self._request(command)
+        else:
+            self._waiting[promised] = command  # under construction already
         return None
 
     def cancel(self, session: str) -> bool:
@@ -80,9 +84,10 @@ class Supply:
                 return True
         return False
 
-    def refill(self) -> None:
+    def refill(self, least: int = 0) -> None:
         """Order enclosures ahead of time."""
-        while len(self._ready) + sum(command is None for command in self._waiting.values()) < self._stage.ahead:
+        wanted = max(least, self._stage.ahead)
+        while len(self._ready) + sum(command is None for command in self._waiting.values()) < wanted:
             self._request(None)
 
     def receive(self) -> tuple[dict | None, Enclosure] | None:
@@ -164,6 +169,7 @@ def spawn_launcher(site: launcher.Site) -> tuple[socket.socket, int]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
+        gc.enable()  # the zygote puts it off until all is imported
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.close_fds_except([theirs.fileno()])

@@ -7,9 +7,9 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass, replace
 
 from confine import identity, kernel, landlock, limits, seccomp, selftest
+from record import Record
 
 GO = b"g"
 INSIDE_ID = 1000
@@ -22,8 +22,7 @@ OOM_PREFERENCE = "500"
 MAX_ADMISSION = 1 << 20
 
 
-@dataclass(frozen=True)
-class Birthplace:
+class Birthplace(Record):
     """What is known of a worker before anybody asks for its session."""
 
     level: str
@@ -38,8 +37,7 @@ class Birthplace:
     namespaces: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Admission:
+class Admission(Record):
     """What a session asks for; with its birthplace that is all that a worker knows: nothing else of the zygote survives in it."""
 
     network: bool
@@ -55,8 +53,8 @@ class Admission:
     is_first: bool  # tries the walls before anything runs behind them
 
 
-def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
-    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The channel's new number."""
+def prepare(birthplace: Birthplace, go: int, channel: int) -> tuple[int, int]:
+    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The new numbers of both ends."""
     os.setsid()
     kernel.close_fds_except([channel, go, *birthplace.namespaces])
     channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *birthplace.namespaces))
@@ -64,12 +62,9 @@ def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
     for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
         os.dup2(null, fd, inheritable=fd <= 2)
     os.close(null)
-    _enter(replace(birthplace, namespaces=tuple(namespaces)))
+    _enter(birthplace.replaced(namespaces=tuple(namespaces)))
     os.chdir(birthplace.workspace)
     os.umask(0o022)
-    if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach
-        raise RuntimeError("the session's limits could not be attached")
-    os.close(go)
     os.environ.clear()
     os.environ.update(birthplace.environment)
     if birthplace.level != "namespaces":
@@ -78,7 +73,7 @@ def prepare(birthplace: Birthplace, go: int, channel: int) -> int:
     _prefer_for_oom()
     _reseed()
     _reset_signals()
-    return channel
+    return channel, go
 
 
 def move_low(fd: int) -> int:
@@ -90,8 +85,11 @@ def move_low(fd: int) -> int:
     return low
 
 
-def join(channel: int, birthplace: Birthplace) -> Admission:
+def join(channel: int, go: int, birthplace: Birthplace) -> Admission:
     """Wait to be admitted, take the channels and close the walls. Any failure must end the process, and `channel` tells of it."""
+    if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach, which takes milliseconds
+        raise RuntimeError("the session's limits could not be attached")
+    os.close(go)
     zygote = socket.socket(fileno=channel)
     message, fds, _, _ = socket.recv_fds(zygote, MAX_ADMISSION, PRIVATE_FDS)
     zygote.detach()  # as an object it would be closed by the failure that it is needed for

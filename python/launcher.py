@@ -5,15 +5,15 @@ Forked from the zygote before any large import, so that what it forks is small a
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
-import traceback
-from dataclasses import dataclass
 
 from confine import cgroup, identity, kernel, limits, root, seccomp
 from init import Init
 from join import GO
+from record import Record
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"
@@ -26,8 +26,7 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 DEVICES_WITHOUT_CGROUP = ("null", "full", "random", "urandom")
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Record):
     """What every enclosure of this zygote has in common."""
 
     read_only: tuple[str, ...]
@@ -77,13 +76,26 @@ def _build(request: dict, site: Site) -> tuple[dict, list[int]]:
     group = _make_group(request, site)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        pid = _fork_init(request, site, group, theirs)
+        pid = _fork_init(request, site, theirs)
         theirs.close()
+        if pid:
+            _attach_init(group, pid, ours)
         message, namespaces, _, _ = socket.recv_fds(ours, 65536, len(NAMESPACES))
         if message != READY:
             raise RuntimeError(message.decode("utf-8", "replace") or "pid 1 ended before it was ready")
         answer = {"init": pid, "workspace": request["workspace"], "uid": request["uid"], "group": group and group.directories}
         return answer, [ours.detach(), *namespaces]
+
+
+def _attach_init(group: cgroup.Group | None, pid: int, lifeline: socket.socket) -> None:
+    """Move a pid 1 into its group and tell it: that takes a grace period of the kernel, in which it builds its root."""
+    try:
+        if group is not None:
+            group.attach(pid)
+        lifeline.send(GO)
+    except OSError as error:
+        if error.errno not in (errno.ESRCH, errno.EPIPE, errno.ECONNRESET):  # else it has ended, and said why
+            raise
 
 
 def make_directories(home: str, owner: int | None) -> None:
@@ -108,14 +120,14 @@ def _make_group(request: dict, site: Site) -> cgroup.Group | None:
         return site.cgroups.create(name, memory_bytes=None, processes=None)
 
 
-def _fork_init(request: dict, site: Site, group: cgroup.Group | None, lifeline: socket.socket) -> int:
+def _fork_init(request: dict, site: Site, lifeline: socket.socket) -> int:
     """Fork a helper that enters the new namespaces and forks pid 1 there; the pid of pid 1, or 0: the lifeline says why."""
     read_end, write_end = os.pipe()
     helper = os.fork()
     if helper == 0:
         try:
             kernel.close_fds_except([write_end, lifeline.fileno()])  # else pid 1 would hold its own lifeline open
-            _enter_namespaces(request, site, group)
+            _enter_namespaces(request, site)
             child = os.fork()
             if child:
                 os.write(write_end, str(child).encode())
@@ -133,27 +145,26 @@ def _fork_init(request: dict, site: Site, group: cgroup.Group | None, lifeline: 
 
 
 def _report(lifeline: socket.socket, error: BaseException) -> None:
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
     try:
-        lifeline.send(f"{type(error).__name__}: {error} ({os.path.basename(last.filename)}:{last.lineno})".encode())
+        lifeline.send(f"{type(error).__name__}: {error} ({place})".encode())
     except OSError:
         os._exit(1)  # nobody is listening any more
 
 
-def _enter_namespaces(request: dict, site: Site, group: cgroup.Group | None) -> None:
+def _enter_namespaces(request: dict, site: Site) -> None:
     os.setsid()
     uid, gid = os.getuid(), os.getgid()
-    if group is not None:
-        group.attach(os.getpid())
     if site.privileged:
         _stage_mounts(request)
         uid = gid = request["uid"]
         identity.become(uid, gid)
         kernel.set_dumpable(True)  # else /proc/self/uid_map belongs to root
     network = 0 if request["network"] else kernel.NEWNET
-    kernel.unshare(
-        kernel.NEWUSER | kernel.NEWPID | kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP | network
-    )
+    kernel.unshare(kernel.NEWUSER | kernel.NEWPID | kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | network)
     identity.map_ids(INSIDE_ID, uid, gid)
 
 
@@ -176,7 +187,7 @@ def _stage_mounts(request: dict) -> None:
 
 def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     home = f"{site.sessions}/{request['workspace']}"
-    namespaces = _own_namespaces(request)
+    own = os.open("/proc/self/ns", os.O_RDONLY | os.O_CLOEXEC)  # while the /proc that we came with is still in view
     root.build(
         root.Root(
             read_only=site.read_only,
@@ -194,6 +205,11 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
             devices=DEVICES if site.cgroups.kind != "none" else DEVICES_WITHOUT_CGROUP,
         )
     )
+    if lifeline.recv(len(GO)) != GO:
+        os._exit(0)  # its limits could not be attached
+    kernel.unshare(kernel.NEWCGROUP)  # whose root is the group that it is in by now
+    namespaces = _own_namespaces(request, own)
+    os.close(own)
     kernel.set_hostname(b"vivarium")
     if not request["network"]:
         kernel.loopback_up()
@@ -202,17 +218,22 @@ def _become_init(request: dict, site: Site, lifeline: socket.socket) -> None:
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
-    seccomp.install(seccomp.assemble(shared_memory=False, families=()))
+    seccomp.install(init_filter())
     socket.send_fds(lifeline, [READY], namespaces)
     for fd in namespaces:
         os.close(fd)
     Init(lifeline, pid_max, last_pid).serve()
 
 
-def _own_namespaces(request: dict) -> list[int]:
-    """The namespaces that a worker has to join, opened while the /proc that we came with is still in view."""
+def init_filter() -> bytes:
+    """The filter of every pid 1; asked for once before the launcher is forked, each finds it made."""
+    return seccomp.assemble(shared_memory=False, families=())
+
+
+def _own_namespaces(request: dict, directory: int) -> list[int]:
+    """The namespaces that a worker has to join."""
     names = [name for name in NAMESPACES if name != "net" or not request["network"]]
-    return [os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names]
+    return [os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory) for name in names]
 
 
 def _pid_max() -> int:

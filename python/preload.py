@@ -7,7 +7,10 @@ import importlib
 import io
 import os
 import sys
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # which is slow to load
 
 
 def preload(names: list[str]) -> dict[str, str]:
@@ -24,8 +27,10 @@ def preload(names: list[str]) -> dict[str, str]:
                 rehearse(sys.modules[name])
             except Exception as error:  # noqa: BLE001 - sessions work without it, only slower
                 failures[name] = f"warm-up: {type(error).__name__}: {error}"
-    gc.collect()
+    if names:  # else there is little to collect, and somebody waits for the first result
+        gc.collect()
     gc.freeze()  # the collector must not touch, and so copy, what sessions share
+    gc.enable()
     return failures
 
 

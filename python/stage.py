@@ -7,17 +7,20 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import dataclass
 
 from confine import cgroup, identity, kernel, probe, root
 from join import INSIDE_ID, PRIVATE_FDS, Admission, Birthplace
 from launcher import STAGING, Site
+from record import Record
 
+FORKED_NAME = "vivarium"
 HOST = "/.host"
 SESSIONS = "/.sessions"
 RUN = "/.run"
 CACHE = "/.cache"
 GROUPS = "/.groups"
+# The zygote imports most of our files only when it has entered the stage.
+OWN = os.path.dirname(os.path.abspath(__file__))
 # pid 1, the worker itself, its twin and the twin of the run before.
 OWN_PROCESSES = 4
 # Above what distributions, containers and directory services hand out.
@@ -25,8 +28,7 @@ FIRST_UID = 1_900_000_000
 UIDS_EACH = 100_000
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Record):
     """The ground that enclosures are built on."""
 
     level: str
@@ -130,10 +132,23 @@ def session_environment() -> dict[str, str]:
     }
 
 
-def enter(config: dict, control: int) -> Stage:
+class Probes:
+    """What is to be known of this machine, found out beside whatever else there is to do."""
+
+    def __init__(self) -> None:
+        self._session_uids = probe.begin("sessionUids")
+        self._proc = probe.begin("proc")
+
+    def answer(self) -> tuple[bool, bool]:
+        """Whether sessions can have user ids of their own, and a /proc of their own."""
+        return bool(self._session_uids()["ok"]), bool(self._proc()["ok"])
+
+
+def enter(config: dict, control: int, probes: Probes) -> Stage:
     """Build stage 0 for the asked level and go there; raises OSError where this machine refuses."""
     cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
-    privileged, first_uid = _session_uids(config["level"])
+    has_uids, has_proc = probes.answer()
+    privileged, first_uid = _session_uids(config["level"], has_uids)
     common = {
         "level": config["level"],
         "instance": config["instance"],
@@ -155,7 +170,7 @@ def enter(config: dict, control: int) -> Stage:
             socket=config["socket"], cache=config["cache"], cgroups=cgroups,
         )
     cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
-    proc = "masked" if probe.check("proc")["ok"] else "none"
+    proc = "masked" if has_proc else "none"
     _unshare(privileged, control)
     _build_ground(config, common["read_only"], cgroups, proc)
     rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
@@ -191,6 +206,7 @@ def _build_ground(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgro
             binds=(
                 # Mounts that sessions ask for come from here; no enclosure ever sees it.
                 root.Bind("/", HOST, writable=True),
+                root.Bind(OWN, OWN),
                 root.Bind(config["sessions"], SESSIONS, writable=True),
                 root.Bind(os.path.dirname(config["socket"]), RUN, writable=True),
                 root.Bind(config["cache"], CACHE, writable=True),
@@ -203,9 +219,9 @@ def _build_ground(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgro
     )
 
 
-def _session_uids(level: str) -> tuple[bool, int]:
+def _session_uids(level: str, has_uids: bool) -> tuple[bool, int]:
     """Whether sessions get user ids of their own, and the first of them; only root can give them."""
-    if level == "none" or os.geteuid() != 0 or not probe.check("sessionUids")["ok"]:
+    if level == "none" or not has_uids:
         return False, os.getuid()
     # Zygotes that run side by side use ranges of their own.
     return True, FIRST_UID + os.getpid() % 1000 * UIDS_EACH

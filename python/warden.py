@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import socket
-from dataclasses import dataclass
 
 import wire
 from birth import Born, fork_guarded, fork_into
@@ -16,6 +15,7 @@ from enclosures import BuildFailed, Enclosure, Supply
 from guard import end_orphans
 from join import Admission, Birthplace
 from launcher import make_directories
+from record import Fields
 from stage import Stage
 from watch import Watch, Watched
 
@@ -24,8 +24,7 @@ CGROUP_SLACK = 128 << 20
 OPEN_ATTEMPTS = 4
 
 
-@dataclass
-class Record:
+class Record(Fields):
     """A session as the zygote knows it: processes and facts, nothing that it computes."""
 
     session: str

@@ -9,21 +9,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from disk import DiskMeter
+from record import Fields
+from stage import FORKED_NAME
 
 TICK_S = 0.1
 # How seldom a session is looked at in which nobody is at work: one that somebody may wake up in at any time, and another.
 LIGHT_SLEEP_S = 1.0
 DEEP_SLEEP_S = 5.0
 MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
-FORKED_NAME = "vivarium"
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass
-class Sight:
+class Sight(Fields):
     """What was seen of a session in one look; times since its processes began."""
 
     cpu_s: float = -1.0
@@ -34,8 +33,7 @@ class Sight:
     worker: int = 0  # its number here
 
 
-@dataclass
-class Watched:
+class Watched(Fields):
     """One session and what it may use."""
 
     session: str
@@ -48,8 +46,8 @@ class Watched:
     is_resting: bool = False  # no run is on
     busy_s: float | None = None
     is_told: bool = False  # whoever runs code in it knows the size of its files already
-    before: Sight = field(default_factory=Sight)
-    last: Sight = field(default_factory=Sight)
+    before: Sight = Sight()  # each look replaces what was seen before, and changes nothing in it
+    last: Sight = Sight()
     interval_s: float = TICK_S
     next_s: float = 0.0
 

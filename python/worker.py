@@ -38,11 +38,11 @@ REHEARSAL = {
 }
 
 
-def main(channel: int, birthplace: Birthplace) -> None:
+def main(channel: int, go: int, birthplace: Birthplace) -> None:
     """Wait for a session and serve its requests until the host closes the channel; never returns."""
     try:
         worker = Worker(birthplace)
-        admission = join(channel, birthplace)
+        admission = join(channel, go, birthplace)
     except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
         say_why(channel, error)
     try:

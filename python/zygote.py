@@ -27,35 +27,47 @@ def main() -> None:
     gc.collect()
     for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
         del globals()[name]
-    worker.main(born.channel, born.birthplace)
+    worker.main(born.channel, born.go, born.birthplace)
 
 
 def _serve() -> object | None:
+    """Go on stage with what that takes, and import the rest while the launcher builds the walls of the first session."""
+    import gc
+
+    gc.disable()  # imports leave nothing behind that is worth looking for
     import enclosures
-    import join
-    import pages
-    import preload
+    import launcher
     import stage
-    import warden
-    import watch
     import wire
-    import worker  # noqa: F401 - imported before the walls hide our own files
     from confine import kernel, landlock, limits
 
-    # Only our own files are cached there; the libraries have their caches beside them.
-    sys.pycache_prefix, sys.dont_write_bytecode = None, True
     os.set_inheritable(CONTROL, False)
-    config = wire.receive(CONTROL)
+    probes = stage.Probes()
+    launcher.init_filter()
+    config = wire.receive(CONTROL)  # most often that is still on its way
     limits.raise_open_files()
-    kernel.syscall("prctl", PR_SET_NAME, watch.FORKED_NAME.encode())  # a forked process keeps the name, an executed program does not
+    kernel.syscall("prctl", PR_SET_NAME, stage.FORKED_NAME.encode())  # a forked process keeps the name, an executed program does not
     os.environ.clear()
     os.environ.update(stage.session_environment())
     try:
-        ground = stage.enter(config, CONTROL)
+        ground = stage.enter(config, CONTROL, probes)
     except OSError as error:
         wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
     supply = enclosures.Supply(ground) if ground.level == "namespaces" else None  # before anything large is imported
+    if supply is not None:
+        supply.refill(least=1)  # a zygote is started because somebody is about to open a session
+
+    if sys.pycache_prefix is not None:
+        sys.pycache_prefix = f"{ground.cache}/pycache"
+    import join
+    import pages
+    import preload
+    import warden
+    import worker  # noqa: F401 - no session sees our own files
+
+    # Only our own files are cached there; the libraries have their caches beside them.
+    sys.pycache_prefix, sys.dont_write_bytecode = None, True
     join.system_call_filter(ground.level, False, ground.cgroups.kind != "none")
     os.environ["MPLCONFIGDIR"] = f"{ground.cache}/matplotlib"
     failures = preload.preload(config["preload"])

@@ -9,28 +9,27 @@ const MEBIBYTE = 1 << 20;
 export const LEVELS = ['namespaces', 'landlock', 'none'] as const;
 export type Level = (typeof LEVELS)[number];
 
+/** Made once: what starts with us waits for each schema. */
+const Positive = z.int().positive();
+const NonNegative = z.int().nonnegative();
+
 /** What one session, and one run in it, may use. */
 export const Limits = z.strictObject({
-  timeoutMs: z
-    .int()
-    .positive()
-    .max(24 * 3_600_000)
+  timeoutMs: Positive.max(24 * 3_600_000)
     .default(60_000)
     .describe('Longest one run may take'),
-  graceMs: z.int().nonnegative().default(500).describe('Time between the interrupt and the kill'),
-  cpuMs: z.int().positive().nullable().default(null).describe('Most processor time one run may use; null for no limit'),
+  graceMs: NonNegative.default(500).describe('Time between the interrupt and the kill'),
+  cpuMs: Positive.nullable().default(null).describe('Most processor time one run may use; null for no limit'),
   memoryMb: z.int().min(16).default(1024).describe('Resident memory of the session above the shared libraries'),
-  processes: z.int().positive().default(64).describe('Processes and threads at the same time'),
+  processes: Positive.default(64).describe('Processes and threads at the same time'),
   openFiles: z.int().min(64).default(1024).describe('Open files of one process'),
-  fileMb: z.int().positive().default(512).describe('Size of one file'),
-  workspaceMb: z.int().positive().default(1024).describe('Size of all files in the workspace'),
+  fileMb: Positive.default(512).describe('Size of one file'),
+  workspaceMb: Positive.default(1024).describe('Size of all files in the workspace'),
   outputBytes: z.int().min(1024).default(MEBIBYTE).describe('Output kept of each stream of one run: its head and tail'),
-  spillMb: z
-    .int()
-    .nonnegative()
-    .default(16)
-    .describe('Size of the file that has all of an output too long to be told to a model; 0 for no such file'),
-  rollbackMb: z.int().nonnegative().default(64).describe('Largest workspace whose files `rollback` restores too'),
+  spillMb: NonNegative.default(16).describe(
+    'Size of the file that has all of an output too long to be told to a model; 0 for no such file',
+  ),
+  rollbackMb: NonNegative.default(64).describe('Largest workspace whose files `rollback` restores too'),
 });
 export type Limits = Readonly<z.infer<typeof Limits>>;
 
@@ -63,15 +62,15 @@ export const Config = z.strictObject({
     .array(z.string())
     .default(['numpy', 'pandas', 'matplotlib.pyplot'])
     .describe('Libraries that every session finds imported already, if they are installed'),
-  poolSize: z.int().nonnegative().max(64).default(2).describe('Sessions kept warm, ready to be claimed'),
-  twinDelayMs: z.int().nonnegative().default(20).describe('Quiet time after a run before its twin is made'),
-  tmpMb: z.int().positive().default(64).describe('Size of /tmp in a session'),
-  maxSessions: z.int().positive().default(200).describe('Most sessions at the same time'),
-  maxSessionsPerClient: z.int().positive().default(50).describe('Most sessions of one client'),
-  maxQueue: z.int().nonnegative().default(16).describe('Runs that may wait for a busy session'),
-  idleMs: z.int().positive().nullable().default(3_600_000).describe('Idle time after which a session is closed'),
+  poolSize: NonNegative.max(64).default(2).describe('Sessions kept warm, ready to be claimed'),
+  twinDelayMs: NonNegative.default(20).describe('Quiet time after a run before its twin is made'),
+  tmpMb: Positive.default(64).describe('Size of /tmp in a session'),
+  maxSessions: Positive.default(200).describe('Most sessions at the same time'),
+  maxSessionsPerClient: Positive.default(50).describe('Most sessions of one client'),
+  maxQueue: NonNegative.default(16).describe('Runs that may wait for a busy session'),
+  idleMs: Positive.nullable().default(3_600_000).describe('Idle time after which a session is closed'),
   artifactDays: z.number().positive().default(7).describe('How long files that runs produced are kept'),
-  artifactMb: z.int().positive().default(4096).describe('How much of them is kept, oldest first to go'),
+  artifactMb: Positive.default(4096).describe('How much of them is kept, oldest first to go'),
   mounts: z.array(Mount).readonly().default([]).describe('What of the host a session sees unless it says otherwise'),
   network: z.boolean().default(false).describe('Whether a session has the network of this machine unless it says so'),
   environment: Variables.default({}).describe('Variables of the environment of a session unless it gives its own'),
@@ -96,6 +95,11 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
       cause: parsed.error,
     },
   );
+}
+
+/** For a process that parses little: to compile a schema takes longer than to use it a few times as it is. */
+export function leaveSchemasUncompiled(): void {
+  z.config({ jitless: true });
 }
 
 /** Which model agents talk to, over the protocol of OpenAI. */

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from cell.sweep import remove
 
@@ -17,22 +15,22 @@ SETTLED_NS = 50_000_000  # a file changed later than this before the look may ch
 Identity = tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class Entry:
     """What is known of one path: `kind` is "file", "directory", "link" or "other" (left alone)."""
 
-    kind: str
-    mode: int = 0
-    mtime_ns: int = 0
-    content: str = ""  # name in the store; for links their target
+    def __init__(self, kind: str, mode: int = 0, mtime_ns: int = 0, content: str = "") -> None:
+        self.kind = kind
+        self.mode = mode
+        self.mtime_ns = mtime_ns
+        self.content = content  # name in the store; for links their target
 
 
-@dataclass(frozen=True)
 class Manifest:
     """The workspace at one moment; paths are relative to it, and "." is the workspace itself."""
 
-    entries: dict[str, Entry]
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, entries: dict[str, Entry], notes: Iterable[str] = ()) -> None:
+        self.entries = entries
+        self.notes = list(notes)
 
 
 class Snapshots:
@@ -193,7 +191,7 @@ class Snapshots:
         source = os.path.join(self._store, entry.content)
         if status is None or status.st_nlink > 1 or not _overwrite(source, target):
             beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}")
-            shutil.copyfile(source, beside, follow_symlinks=False)
+            _copy_into(source, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             os.replace(beside, target)
         os.chmod(target, entry.mode)
         os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=False)
@@ -262,11 +260,16 @@ def _overwrite(source: str, target: str) -> bool:
     try:
         os.chmod(target, 0o600)
         flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with open(source, "rb", buffering=0) as reader, open(os.open(target, flags), "wb", buffering=0) as writer:
-            _copy_bytes(reader.fileno(), writer.fileno(), os.fstat(reader.fileno()).st_size)
+        _copy_into(source, os.open(target, flags))
     except OSError:
         return False
     return True
+
+
+def _copy_into(source: str, target: int) -> None:
+    """Copy a whole file to a descriptor, and close that."""
+    with open(target, "wb", buffering=0) as writer, open(source, "rb", buffering=0) as reader:
+        _copy_bytes(reader.fileno(), writer.fileno(), os.fstat(reader.fileno()).st_size)
 
 
 def _quietly_chmod(path: str, mode: int) -> None:

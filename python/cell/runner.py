@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import inspect
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,7 +12,7 @@ from typing import Any, NoReturn
 
 from cell.order import Order
 from cell.process import Process
-from cell.source import Prepared
+from cell.source import CO_COROUTINE, Prepared
 from cell.streams import refuse_input
 from cell.trace import describe
 from cell.values import attempt
@@ -52,7 +51,7 @@ class Runner:
         try:
             for code, is_expression in prepared.pieces:
                 value = eval(code, self.namespace)
-                if code.co_flags & inspect.CO_COROUTINE:
+                if code.co_flags & CO_COROUTINE:
                     value = self._await(value, code)
                 if is_expression and value is not None:
                     self._keep(value)

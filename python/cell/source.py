@@ -13,6 +13,7 @@ from cell import magics
 from cell.values import text_of, type_name
 
 KEPT_CELLS = 500  # how many cells' source stays available to tracebacks and inspect
+CO_COROUTINE = 0x80  # as `inspect` has it, which is slow to import
 FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
 # What is evaluated without a call, an assignment or the like, and where it has parts of which that is not known yet.
 _LOOKS: dict[type, tuple[str, ...]] = {

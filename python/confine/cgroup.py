@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
 
 from confine import hierarchy, textfile
+from record import Record
 
 _NO_SWAP = "memory.swap.max"
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Record):
     """The control group of one session: a directory for each controller (v1) or one for all (v2)."""
 
     kind: str
@@ -60,8 +59,7 @@ class Group:
         return all([_remove(directory, deadline) for directory in set(self.directories.values())])
 
 
-@dataclass(frozen=True)
-class Cgroups:
+class Cgroups(Record):
     """Where groups can be made: `kind` is 'v1', 'v2' or 'none', and `reason` says why none and what to do."""
 
     kind: str
@@ -77,11 +75,11 @@ class Cgroups:
         """Without the v1 hierarchies besides memory: moving a process into each of them costs milliseconds."""
         if self.kind != "v1":
             return self
-        return replace(self, parents=tuple(parent for parent in self.parents if parent[0] == "memory"))
+        return self.replaced(parents=tuple(parent for parent in self.parents if parent[0] == "memory"))
 
     def rebased(self, mapping: dict[str, str]) -> Cgroups:
         """The same groups where each directory is seen at another place."""
-        return replace(self, parents=tuple((name, mapping[directory]) for name, directory in self.parents))
+        return self.replaced(parents=tuple((name, mapping[directory]) for name, directory in self.parents))
 
     def group(self, name: str) -> Group:
         """The group of this name, whether there is one or not."""

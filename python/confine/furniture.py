@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 
@@ -11,10 +10,10 @@ from confine import kernel, mounts
 _NOEXEC = kernel.MS_NOEXEC
 _QUIET = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
 
-# Debian's BLAS lives behind alternatives; Debian's Python reads /etc/python3*.
+# Debian's BLAS lives behind alternatives; Debian's Python reads /etc/python3*, which are added where there are some.
 _ETC = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime", "timezone"),
-    *("mime.types", "matplotlibrc", "os-release", "debian_version", "services", "protocols", "python3*"),
+    *("mime.types", "matplotlibrc", "os-release", "debian_version", "services", "protocols"),
 )
 _ETC_NETWORK = (
     *("resolv.conf", "hosts", "nsswitch.conf", "gai.conf", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf"),
@@ -33,7 +32,8 @@ _MASKED_PROC = (
 def etc_paths(network: bool) -> list[str]:
     """What of the host's /etc a root shows."""
     names = (*_ETC, *_ETC_NETWORK) if network else _ETC
-    return sorted(path for name in names for path in glob.glob(f"/etc/{name}"))
+    pythons = [name for name in os.listdir("/etc") if name.startswith("python3")]
+    return sorted(f"/etc/{name}" for name in (*names, *pythons) if os.path.lexists(f"/etc/{name}"))
 
 
 def write_etc(etc: str, user: tuple[int, int]) -> None:

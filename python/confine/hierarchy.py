@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 
 from confine import textfile
+from record import Record
 
 _LEAF = "vivarium-main"
 _ADVICE = {
@@ -17,8 +17,7 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Record):
     """Our own directory for each controller; v2 has the same one for all."""
 
     kind: str

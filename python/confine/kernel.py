@@ -12,9 +12,12 @@ import signal
 import socket
 import struct
 from collections.abc import Iterable
-from typing import Any
 
 from confine import textfile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # which is slow to load
 
 ARCH = os.uname().machine
 

@@ -17,12 +17,12 @@ Answer = dict[str, object]
 
 def probe() -> dict[str, Answer]:
     """What works here; each answer is {'ok': bool, 'detail': str}, where detail says what to do if it does not."""
-    return {name: check(name) for name in _checks()}
+    return {name: begin(name)() for name in _checks()}
 
 
-def check(name: str) -> Answer:
-    """One of the answers of `probe`."""
-    return _in_child(_checks()[name])
+def begin(name: str) -> Callable[[], Answer]:
+    """Start one of these checks; what is returned waits for its answer."""
+    return _start(_checks()[name])
 
 
 def reach(uid: int, paths: tuple[str, ...]) -> Answer:
@@ -191,16 +191,24 @@ def _say(error: OSError) -> str:
 
 
 def _in_child(check: Callable[[], str]) -> Answer:
+    return _start(check)()
+
+
+def _start(check: Callable[[], str]) -> Callable[[], Answer]:
     """Run a check in a child, so that what it changes dies with it."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
         _answer(check, write_end)
     os.close(write_end)
-    with open(read_end, encoding="utf-8") as answers:
-        text = answers.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return {"ok": status == 0, "detail": text or f"the check ended with status {status}"}
+
+    def wait() -> Answer:
+        with open(read_end, encoding="utf-8") as answers:
+            text = answers.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return {"ok": status == 0, "detail": text or f"the check ended with status {status}"}
+
+    return wait
 
 
 def _answer(check: Callable[[], str], write_end: int) -> None:

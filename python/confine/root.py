@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from confine import furniture, kernel, mounts
+from record import Record
 
 # While building: the host's tree and the tree to be, both below a small tmpfs.
 _OLD = "/old"
@@ -14,8 +14,7 @@ _BASE_BYTES = 4 << 20
 _BASE_INODES = 4096
 
 
-@dataclass(frozen=True)
-class Bind:
+class Bind(Record):
     """A file or directory of the host, shown at `target`."""
 
     source: str
@@ -23,8 +22,7 @@ class Bind:
     writable: bool = False
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(Record):
     """What a process sees of the world.
 
     `read_only`: host paths shown at the same place; missing ones are skipped, symbolic links stay links.
@@ -45,8 +43,7 @@ class Root:
     devices: tuple[str, ...] = ("null", "zero", "full", "random", "urandom")
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(Record):
     """One thing to put at `target`: a link, a bind of the resolved `source`, or a tmpfs."""
 
     target: str

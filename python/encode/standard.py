@@ -9,17 +9,14 @@ from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
 from itertools import islice
-from pathlib import PosixPath, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
-from uuid import UUID
 
 from cell.loaded import member
 from cell.values import type_name
 from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, mro_of, package_of, slot_of
 
-_PATHS = {id(kind) for kind in (PurePosixPath, PureWindowsPath, PosixPath)}
+_PATHS = ("PurePosixPath", "PureWindowsPath", "PosixPath")
 _ZONE_PACKAGES = ("pytz", "dateutil")
 _CLOCK = ("hour", "minute", "second", "microsecond")
 
@@ -33,6 +30,17 @@ def find_fields(value: object, room: Room) -> object | None:
         if type(fields) is dict:
             return _dataclass(value, fields, room)
     return None
+
+
+def reshapes() -> dict[int, Reshape]:
+    """Return how to reshape by id of the type; of modules that are slow to load, if the program has loaded them."""
+    late = {
+        id(member("fractions", "Fraction")): _fraction,
+        id(member("uuid", "UUID")): _uuid,
+        id(member("pathlib", "PurePath")): _path,
+    }
+    late.pop(id(None), None)
+    return {**_STANDARD, **late}
 
 
 def duration(nanoseconds: int) -> str:
@@ -196,24 +204,24 @@ def _decimal(value: Decimal, _: Room) -> Tag:
     return Tag("decimal", {"value": Decimal.__str__(value)})
 
 
-def _fraction(value: Fraction, _: Room) -> Tag:
+def _fraction(value: object, _: Room) -> Tag:
     (numerator,), (denominator,) = slot_of(value, "_numerator"), slot_of(value, "_denominator")
     return Tag("fraction", {"numerator": numerator, "denominator": denominator})
 
 
-def _uuid(value: UUID, _: Room) -> Tag:
+def _uuid(value: object, _: Room) -> Tag:
     (number,) = slot_of(value, "int")
     digits = f"{int.__index__(number):032x}"  # type: ignore[arg-type]
     return Tag("uuid", {"value": "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))})
 
 
-def _path(value: PurePath, _: Room) -> str:
-    if id(type(value)) not in _PATHS:
+def _path(value: object, _: Room) -> str:
+    if not any(type(value) is member("pathlib", name) for name in _PATHS):
         raise TypeError("a path class of the program has a text of its own")
     return str(value)
 
 
-STANDARD: dict[int, Reshape] = {
+_STANDARD: dict[int, Reshape] = {
     id(int): lambda value, _: int.__index__(value),
     id(float): lambda value, _: float.__float__(value),
     id(str): lambda value, _: str.__str__(value),
@@ -233,8 +241,5 @@ STANDARD: dict[int, Reshape] = {
     id(time): _time,
     id(timedelta): _timedelta,
     id(Decimal): _decimal,
-    id(Fraction): _fraction,
-    id(UUID): _uuid,
-    id(PurePath): _path,
     **{id(type(view)): _view for view in ({}.keys(), {}.values(), {}.items())},
 }

@@ -12,9 +12,8 @@ from math import isfinite
 from time import monotonic
 
 from cell.values import printable, text_of, type_name
-from encode import arrays, tables
+from encode import arrays, standard, tables
 from encode.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
-from encode.standard import STANDARD, find_fields
 
 LARGEST_EXACT = 1 << 53  # integers up to here are exact as JSON numbers everywhere
 DECIMAL_BITS = 2_000  # up to here decimal digits are cheap and below any limit the interpreter may set on them
@@ -52,7 +51,7 @@ class _Encoder:
         self._max_depth = max_depth
         self._active: set[int] = set()
         self._repr_seconds = REPR_SECONDS
-        self._reshapes: dict[int, Reshape] = {**STANDARD, **arrays.reshapes(), **tables.reshapes()}
+        self._reshapes: dict[int, Reshape] = {**standard.reshapes(), **arrays.reshapes(), **tables.reshapes()}
 
     def text(self) -> str:
         """Return what has been written."""
@@ -95,7 +94,7 @@ class _Encoder:
         try:
             room = self._room_at(depth)
             reshape = self._reshapes.get(id(type(value)))
-            shape = find_fields(value, room) if reshape is None else reshape(value, room)
+            shape = standard.find_fields(value, room) if reshape is None else reshape(value, room)
             if shape is None:
                 reshape = self._find(type(value))
                 if reshape is None:

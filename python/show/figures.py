@@ -13,7 +13,6 @@ published pictures shows the same figure, if one does.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import weakref
@@ -177,6 +176,8 @@ def _item(data: dict[str, str | bytes], title: str | None = None) -> Item:
 
 def _digest(data: dict[str, str | bytes]) -> bytes:
     """Identify a picture by its image or, for want of one, by its text; SVG differs from one drawing to the next."""
+    import hashlib  # slow to load, and few programs draw
+
     content = data.get("image/png") or data.get(pictures.PLOTLY) or data["text/plain"]
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode("utf-8", "replace")).digest()
 

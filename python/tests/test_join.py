@@ -10,7 +10,7 @@ from unittest import mock
 
 from birth import Unborn, say_why
 from confine import landlock, limits
-from join import CONTROL, PRIVATE_FDS, Admission, Birthplace, join, move_low
+from join import CONTROL, GO, PRIVATE_FDS, Admission, Birthplace, join, move_low
 from tests.confined import in_child
 
 HERE = Birthplace("landlock", False, os.getuid(), "/tmp", "/tmp", False, {"TMPDIR": "/tmp"}, (), 0.02)
@@ -38,10 +38,12 @@ class JoinTest(unittest.TestCase):
         worker = os.fork()
         if worker == 0:
             channel = theirs.detach()
+            go, permit = os.pipe()
+            os.write(permit, GO)
             limits.raise_open_files()
             try:
                 with mock.patch.object(landlock, "restrict", return_value=0):
-                    join(channel, HERE)
+                    join(channel, go, HERE)
             except BaseException as error:  # noqa: BLE001 - as a worker does it
                 say_why(channel, error)
             os._exit(0)

@@ -25,7 +25,9 @@ const stderr = new Output(process.stderr, () => {});
 const { runProgram } = await import('./program.ts');
 const exitCode = await runProgram(args, {
   environment: process.env,
-  stdin: process.stdin,
+  get stdin() {
+    return process.stdin; // slow to open, and seldom read
+  },
   stdout,
   stderr,
   lifetime,

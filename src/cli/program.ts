@@ -9,7 +9,7 @@ import { addServiceCommands } from './service/declare.ts';
 /** Runs one command line and resolves to its exit code. */
 export async function runProgram(args: readonly string[], context: Context): Promise<number> {
   let exitCode = 0;
-  const program = describeProgram(context, (code) => (exitCode = code));
+  const program = describeProgram(context, args[0] ?? '', (code) => (exitCode = code));
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -23,7 +23,16 @@ function exitCodeOf(error: CommanderError): number {
   return error.exitCode === 0 ? 0 : 2;
 }
 
-function describeProgram(context: Context, end: (exitCode: number) => void): Command {
+type Add = (name: string) => Command;
+type End = (exitCode: number) => void;
+
+/** Commands that are described alone when they are asked for: to describe all takes milliseconds. */
+const HURRIED: ReadonlyMap<string, (add: Add, context: Context, end: End) => void> = new Map([
+  ['run', addRunCommand],
+  ['repl', addReplCommand],
+]);
+
+function describeProgram(context: Context, asked: string, end: End): Command {
   const program = new Command('vivarium')
     .description('Runs Python in confined sessions: warm, stateful, and safe from its own crashes.')
     .version(readVersion(), '-V, --version', 'print the version')
@@ -38,35 +47,12 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
   const add = (name: string): Command =>
     program.command(name).exitOverride().helpOption('-h, --help', 'print this help').allowExcessArguments(false);
 
-  addSessionOptions(add('run').argument('[file]', 'the program, or - to read it from standard input'))
-    .description('Run a Python program in a fresh session; its output comes through as it is printed.')
-    .option('-c, --code <code>', 'the program itself, instead of a file')
-    .addOption(
-      new Option('--echo <mode>', 'which top-level expressions to show')
-        .choices(['all', 'last', 'none'])
-        .default('none'),
-    )
-    .option('--json', 'print the whole result as one JSON document, and nothing else')
-    .option('--output-dir <path>', 'put the files and figures that it makes here; replaces files of the same name')
-    .addHelpText('after', RUN_HELP)
-    .action(async (file: string | undefined, _: unknown, command: Command) => {
-      const { run } = await import('./commands/run.ts');
-      end(await run(file, command.optsWithGlobals(), context));
-    });
-
-  addSessionOptions(add('repl'))
-    .description('Talk to one session. Ctrl-C interrupts and keeps the variables, Ctrl-D leaves.')
-    .addOption(
-      new Option('--echo <mode>', 'which top-level expressions to show')
-        .choices(['all', 'last', 'none'])
-        .default('last'),
-    )
-    .addHelpText('after', REPL_HELP)
-    .action(async (_: unknown, command: Command) => {
-      const { repl } = await import('./commands/repl.ts');
-      end(await repl(command.optsWithGlobals(), context));
-    });
-
+  const hurried = HURRIED.get(asked);
+  if (hurried) {
+    hurried(add, context, end);
+    return program;
+  }
+  for (const addOne of HURRIED.values()) addOne(add, context, end);
   addAgentCommands(add, context, end);
   addServiceCommands(add, context, end);
 
@@ -90,7 +76,40 @@ function describeProgram(context: Context, end: (exitCode: number) => void): Com
   return program;
 }
 
-function addAgentCommands(add: (name: string) => Command, context: Context, end: (exitCode: number) => void): void {
+function addRunCommand(add: Add, context: Context, end: End): void {
+  addSessionOptions(add('run').argument('[file]', 'the program, or - to read it from standard input'))
+    .description('Run a Python program in a fresh session; its output comes through as it is printed.')
+    .option('-c, --code <code>', 'the program itself, instead of a file')
+    .addOption(
+      new Option('--echo <mode>', 'which top-level expressions to show')
+        .choices(['all', 'last', 'none'])
+        .default('none'),
+    )
+    .option('--json', 'print the whole result as one JSON document, and nothing else')
+    .option('--output-dir <path>', 'put the files and figures that it makes here; replaces files of the same name')
+    .addHelpText('after', RUN_HELP)
+    .action(async (file: string | undefined, _: unknown, command: Command) => {
+      const { run } = await import('./commands/run.ts');
+      end(await run(file, command.optsWithGlobals(), context));
+    });
+}
+
+function addReplCommand(add: Add, context: Context, end: End): void {
+  addSessionOptions(add('repl'))
+    .description('Talk to one session. Ctrl-C interrupts and keeps the variables, Ctrl-D leaves.')
+    .addOption(
+      new Option('--echo <mode>', 'which top-level expressions to show')
+        .choices(['all', 'last', 'none'])
+        .default('last'),
+    )
+    .addHelpText('after', REPL_HELP)
+    .action(async (_: unknown, command: Command) => {
+      const { repl } = await import('./commands/repl.ts');
+      end(await repl(command.optsWithGlobals(), context));
+    });
+}
+
+function addAgentCommands(add: Add, context: Context, end: End): void {
   addSessionOptions(add('agent').argument('[question]', 'what to find out; without it, a chat at the terminal'))
     .description('Ask a model that answers by running Python in a session. Shows its thoughts, code and output.')
     .option('--file <path>', 'give the agent a copy of this file; repeatable', append)

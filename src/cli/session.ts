@@ -1,6 +1,5 @@
 /** Opens the one session that a command works with, and shows what happens in it. */
-import { randomUUID } from 'node:crypto';
-import { parseConfig, type Config } from '../config.ts';
+import { leaveSchemasUncompiled, parseConfig, type Config } from '../config.ts';
 import type { EngineSession } from '../engine/engine.ts';
 import { startLocalEngine } from '../engine/local/engine.ts';
 import type { Environment } from '../environment/environment.ts';
@@ -19,6 +18,7 @@ export interface Opened extends AsyncDisposable {
 export async function openSession(flags: SessionFlags, context: Context, twins: boolean): Promise<Opened> {
   const { environment, lifetime, headStart } = context;
   const { signal } = lifetime;
+  leaveSchemasUncompiled();
   const config = parseConfig(configOf(flags, environment), environment);
   const mounts = (flags.mount ?? []).map(parseMount);
   const python = await choosePython(config, signal);
@@ -34,7 +34,7 @@ export async function openSession(flags: SessionFlags, context: Context, twins: 
   );
   // It ends with the engine: closing it by itself first would take as long again.
   const session = await engine.open({
-    id: randomUUID(),
+    id: crypto.randomUUID(), // the module of that name is slow to load, and has been by now
     limits: config.limits,
     mounts,
     network: flags.allowNetwork ?? false,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { EngineSession } from '../../engine/engine.ts';
@@ -34,7 +33,7 @@ export async function run(file: string | undefined, flags: RunFlags, context: Co
   }
   const { session, config } = opened;
   const events = session.stream({
-    id: randomUUID(),
+    id: crypto.randomUUID(), // the module of that name is slow to load, and has been by now
     code: program.code,
     filename: program.name,
     echo: flags.echo,

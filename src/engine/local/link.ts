@@ -1,3 +1,4 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
@@ -70,9 +71,10 @@ export class Link {
   static async open(name: string, host: LinkHost, options: LinkOptions, signal?: AbortSignal): Promise<Link> {
     signal?.throwIfAborted();
     const link = new Link(name, host, options);
-    const { token, channels } = host.reception.expect(name);
+    const token = randomBytes(16);
+    const channels = host.reception.expect(name, (said) => isSame(Buffer.from(said, 'hex'), token));
     host.zygote.listen(name, (fact) => link.#onFact(fact));
-    host.zygote.tell({ op: 'open', session: name, token, ...openCommand(options) });
+    host.zygote.tell({ op: 'open', session: name, token: token.toString('hex'), ...openCommand(options) });
     try {
       await Promise.race([link.#connect(channels), timeout(OPEN_TIMEOUT_MS, signal)]);
       return link;
@@ -383,6 +385,10 @@ export class Link {
     this.#exit.resolve(exit);
     this.onExit?.(exit);
   }
+}
+
+function isSame(said: Buffer, token: Buffer): boolean {
+  return said.length === token.length && timingSafeEqual(said, token);
 }
 
 async function timeout(ms: number, signal?: AbortSignal): Promise<never> {

@@ -1,9 +1,7 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { z } from 'zod';
 import { removeAbandoned } from './clean-up.ts';
 
 const DIRECTORY_PREFIX = 'vivarium-';
@@ -19,10 +17,16 @@ export interface Channels {
   readonly stderr: Socket;
 }
 
-const Hello = z.strictObject({ session: z.string(), kind: z.enum(['control', 'stdout', 'stderr']), token: z.string() });
+const KINDS = ['control', 'stdout', 'stderr'] as const;
+
+interface Hello {
+  readonly session: string;
+  readonly kind: (typeof KINDS)[number];
+  readonly token: string;
+}
 
 interface Guest {
-  readonly token: Buffer;
+  readonly isOurs: (token: string) => boolean;
   readonly sockets: Map<string, Socket>;
   readonly arrived: (channels: Channels) => void;
 }
@@ -57,12 +61,11 @@ export class Reception implements AsyncDisposable {
     return removeAbandoned({ directory: tmpdir(), names: DIRECTORY_NAMES, socket: SOCKET, isOwn: false });
   }
 
-  /** A one-time token for a worker to come, and its channels once all three have arrived with it. */
-  expect(session: string): { token: string; channels: Promise<Channels> } {
-    const token = randomBytes(16);
+  /** The channels of a worker to come, once all three have arrived with the token that it was given. */
+  expect(session: string, isOurs: (token: string) => boolean): Promise<Channels> {
     const { promise, resolve } = Promise.withResolvers<Channels>();
-    this.#guests.set(session, { token, sockets: new Map(), arrived: resolve });
-    return { token: token.toString('hex'), channels: promise };
+    this.#guests.set(session, { isOurs, sockets: new Map(), arrived: resolve });
+    return promise;
   }
 
   /** The worker will not come any more. */
@@ -103,11 +106,9 @@ export class Reception implements AsyncDisposable {
   #admit(socket: Socket, line: Buffer): boolean {
     const hello = parseHello(line);
     const guest = hello && this.#guests.get(hello.session);
-    if (!hello || !guest || guest.sockets.has(hello.kind)) return false;
-    const token = Buffer.from(hello.token, 'hex');
-    if (token.length !== guest.token.length || !timingSafeEqual(token, guest.token)) return false;
+    if (!hello || !guest || guest.sockets.has(hello.kind) || !guest.isOurs(hello.token)) return false;
     guest.sockets.set(hello.kind, socket);
-    const [control, stdout, stderr] = ['control', 'stdout', 'stderr'].map((kind) => guest.sockets.get(kind));
+    const [control, stdout, stderr] = KINDS.map((kind) => guest.sockets.get(kind));
     if (control && stdout && stderr) {
       this.#guests.delete(hello.session);
       guest.arrived({ control, stdout, stderr });
@@ -116,10 +117,19 @@ export class Reception implements AsyncDisposable {
   }
 }
 
-function parseHello(line: Buffer): z.infer<typeof Hello> | undefined {
+function parseHello(line: Buffer): Hello | undefined {
   try {
-    return Hello.parse(JSON.parse(line.toString('utf8')));
+    const hello: unknown = JSON.parse(line.toString('utf8'));
+    return isHello(hello) ? hello : undefined;
   } catch {
     return undefined; // not a worker of ours: the caller closes the connection
   }
+}
+
+// Checked by hand: no schema is compiled while Python waits for its configuration.
+function isHello(value: unknown): value is Hello {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!('session' in value && 'kind' in value && 'token' in value)) return false;
+  const { session, kind, token } = value;
+  return typeof session === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
 }

@@ -1,7 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ZYGOTE_FILE } from '../python-files.ts';
+import { encodeFrame } from './frames.ts';
 
+const CONTROL_FD = 3;
 const KEPT_BYTES = 8192;
 const LAST_WORDS_MS = 100;
 
@@ -10,6 +13,7 @@ export interface ZygoteProcess {
   readonly python: string;
   readonly cacheDir: string;
   readonly child: ChildProcess;
+  readonly control: Socket;
   /** Its end, with its last words. Listened for from the start: it may come before anybody asks. */
   readonly ended: Promise<string>;
 }
@@ -22,7 +26,27 @@ export function spawnZygote(python: string, cacheDir: string): ZygoteProcess {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     detached: true, // a Ctrl-C at the terminal is the host's to handle
   });
-  return { python, cacheDir, child, ended: hearOut(child) };
+  const control = child.stdio[CONTROL_FD] as Socket;
+  control.on('error', () => control.destroy()); // its end says more
+  return { python, cacheDir, child, control, ended: hearOut(child) };
+}
+
+/** What a zygote is to be. */
+export interface ZygoteConfig {
+  readonly level: string;
+  readonly instance: string;
+  readonly sessions: string;
+  readonly socket: string;
+  readonly cache: string;
+  readonly cgroups: boolean;
+  readonly preload: readonly string[];
+  readonly ahead: number;
+  readonly tmpBytes: number;
+  readonly twinDelayMs: number;
+}
+
+export function configureZygote({ control }: ZygoteProcess, config: ZygoteConfig): void {
+  control.write(encodeFrame(config));
 }
 
 async function hearOut(child: ChildProcess): Promise<string> {

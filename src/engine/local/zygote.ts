@@ -5,7 +5,6 @@ import { VivariumError } from '../../errors.ts';
 import { encodeFrame, FrameReader, readFrames } from './frames.ts';
 import type { ZygoteProcess } from './zygote-process.ts';
 
-const CONTROL_FD = 3;
 const END_GRACE_MS = 3000;
 
 /** What the zygote says when it is up: facts about the walls that were observed by building them. */
@@ -52,19 +51,6 @@ type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 export type SessionFact = Extract<ZygoteEvent, { session: string }>;
 export type Overstep = Extract<ZygoteEvent, { event: 'overstepped' }>;
 
-export interface ZygoteConfig {
-  readonly level: string;
-  readonly instance: string;
-  readonly sessions: string;
-  readonly socket: string;
-  readonly cache: string;
-  readonly cgroups: boolean;
-  readonly preload: readonly string[];
-  readonly ahead: number;
-  readonly tmpBytes: number;
-  readonly twinDelayMs: number;
-}
-
 /** A command that has no answer of its own: facts follow. */
 interface ZygoteCommand {
   readonly op: 'open' | 'close' | 'watch' | 'unwatch' | 'rest';
@@ -83,10 +69,9 @@ export class Zygote implements AsyncDisposable {
   #nextRequest = 1;
   #hasEnded = false;
 
-  private constructor({ child, ended }: ZygoteProcess) {
+  private constructor({ child, control, ended }: ZygoteProcess) {
     this.#child = child;
-    this.#control = this.#child.stdio[CONTROL_FD] as Socket;
-    this.#control.on('error', () => this.#control.destroy());
+    this.#control = control;
     readFrames(this.#control, new FrameReader(), {
       frame: ({ header }) => this.#onEvent(ZygoteEvent.parse(header)),
       violation: (error) => this.#first.reject(error),
@@ -95,18 +80,13 @@ export class Zygote implements AsyncDisposable {
     this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
   }
 
-  /** Tells a zygote its configuration and waits until it is warm; what the machine refuses is an error that says why. */
-  static async start(
-    process: ZygoteProcess,
-    config: ZygoteConfig,
-    signal?: AbortSignal,
-  ): Promise<{ zygote: Zygote; ready: Ready }> {
+  /** Waits until a process that knows its configuration is warm; what the machine refuses is an error that says why. */
+  static async start(process: ZygoteProcess, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: Ready }> {
     const zygote = new Zygote(process);
     const abort = (): void => void zygote.close();
     signal?.addEventListener('abort', abort, { once: true });
     try {
       signal?.throwIfAborted();
-      zygote.#control.write(encodeFrame(config));
       return { zygote, ready: await zygote.#first.promise };
     } catch (error) {
       await zygote.close();
