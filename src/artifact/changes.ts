@@ -1,4 +1,4 @@
-import { walk, type FoundFile, type Listing, type WalkCaps, type WalkOptions } from './walk.ts';
+import { walk, type FoundFile, type Listing, type WalkCaps, type WalkOptions } from './place/walk.ts';
 
 /** What a workspace held at a moment. */
 export interface Inventory extends Omit<Listing, 'files'> {

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { changedSince, takeInventory, type Inventory } from './changes.ts';
 import { collect, type CollectCaps, type ProducedFile } from './collect.ts';
-import { placeOf } from './place.ts';
+import { placeOf } from './place/place.ts';
 import { ArtifactStore } from './store.ts';
 
 test('what a run wrote outlives its workspace', async () => {

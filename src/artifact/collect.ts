@@ -3,7 +3,7 @@ import type { Artifact } from './artifact.ts';
 import type { ChangedFile } from './changes.ts';
 import type { FileFacts } from './files.ts';
 import { mimeOf } from './mime.ts';
-import type { Place } from './place.ts';
+import type { Place } from './place/place.ts';
 import type { ArtifactStore } from './store.ts';
 
 /** A file that a run wrote. */

@@ -1,11 +1,11 @@
 /** Puts files into a workspace, fetches, lists and deletes them, while the session that owns it may be at work. */
 import { VivariumError } from '../errors.ts';
-import { HeldDirectory } from './directory.ts';
-import { errnoOf, explain } from './errno.ts';
+import { HeldDirectory } from './place/directory.ts';
+import { errnoOf, explain } from './place/errno.ts';
 import { mimeOf } from './mime.ts';
-import { makeDraftName, parsePath } from './names.ts';
-import type { OpenFile } from './open-file.ts';
-import { describeFile, walk, type FoundFile, type Listing, type WalkOptions } from './walk.ts';
+import { makeDraftName, parsePath } from './place/names.ts';
+import type { OpenFile } from './place/open-file.ts';
+import { describeFile, walk, type FoundFile, type Listing, type WalkOptions } from './place/walk.ts';
 
 /** The files of one session, as the host sees them. */
 export interface Workspace {

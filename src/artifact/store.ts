@@ -6,8 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VivariumError } from '../errors.ts';
 import type { Artifact } from './artifact.ts';
 import { Draft, type DraftFacts } from './draft.ts';
-import { errnoOf } from './errno.ts';
-import type { OpenFile } from './open-file.ts';
+import { errnoOf } from './place/errno.ts';
+import type { OpenFile } from './place/open-file.ts';
 import { ArtifactRows } from './rows.ts';
 import { Upkeep } from './upkeep.ts';
 

@@ -1,5 +1,5 @@
 import { defaultDataDir } from '../data-dir.ts';
-import { spawnZygote, type ZygoteProcess } from '../engine/local/zygote-process.ts';
+import { spawnZygote, type ZygoteProcess } from '../engine/local/zygote/process.ts';
 import { isEnvironment, placesIn, readJson } from '../environment/environment.ts';
 
 /** Commands that need a Python as soon as it can be had. */

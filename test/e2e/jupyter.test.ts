@@ -8,7 +8,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { placeOf } from '../../src/artifact/place.ts';
+import { placeOf } from '../../src/artifact/place/place.ts';
 import { ArtifactStore } from '../../src/artifact/store.ts';
 import { Limits, parseConfig } from '../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../src/engine/engine.ts';

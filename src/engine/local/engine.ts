@@ -1,7 +1,7 @@
 import type { Engine, HostSession } from '../engine.ts';
 import type { LocalEngineOptions } from './options.ts';
-import { takePremises } from './premises.ts';
-import { ZygoteLauncher } from './zygote-launcher.ts';
+import { takePremises } from './premises/premises.ts';
+import { ZygoteLauncher } from './zygote/launcher.ts';
 
 /** Starts the engine that runs sessions on this machine: its Python first, and the engine itself is loaded meanwhile. */
 export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<HostSession>> {

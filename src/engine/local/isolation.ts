@@ -1,5 +1,5 @@
 import type { Isolation, Mechanism } from '../../execution/isolation.ts';
-import type { Ready } from './zygote.ts';
+import type { Ready } from './zygote/zygote.ts';
 
 /**
  * What the walls of a zygote's sessions consist of, from what it found when it built them. That they hold is tried by

@@ -3,19 +3,19 @@ import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, HostSession, OpenOptions } from '../engine.ts';
-import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './clean-up.ts';
+import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './premises/clean-up.ts';
 import { describeIsolation } from './isolation.ts';
-import { occupancyOf } from './lease.ts';
-import type { LinkOptions, Place } from './link-options.ts';
-import { Link } from './link.ts';
+import { occupancyOf } from './premises/lease.ts';
+import type { LinkOptions, Place } from './link/options.ts';
+import { Link } from './link/link.ts';
 import type { LocalEngineOptions } from './options.ts';
 import { Pool } from './pool.ts';
-import { INSTANCE_NAMES, OWNER_SOCKET, type Premises } from './premises.ts';
-import { Reception } from './reception.ts';
+import { INSTANCE_NAMES, OWNER_SOCKET, type Premises } from './premises/premises.ts';
+import { Reception } from './premises/reception.ts';
 import { LocalSession, type SessionHost } from './session.ts';
 import { writerOf } from './writer.ts';
-import type { ZygoteLauncher } from './zygote-launcher.ts';
-import { Zygote, type Ready } from './zygote.ts';
+import type { ZygoteLauncher } from './zygote/launcher.ts';
+import { Zygote, type Ready } from './zygote/zygote.ts';
 
 interface Template {
   readonly zygote: Zygote;

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import type { ZygoteProcess } from './zygote-process.ts';
+import type { ZygoteProcess } from './zygote/process.ts';
 
 export interface LocalEngineOptions {
   readonly config: Config;

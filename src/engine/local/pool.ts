@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LinkOptions } from './link-options.ts';
-import type { Link } from './link.ts';
+import type { LinkOptions } from './link/options.ts';
+import type { Link } from './link/link.ts';
 
 const RETRY_MS = 1000;
 /** Whoever has just claimed a session is about to use it, and gets the processor to himself. */

@@ -6,10 +6,10 @@ import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import type { RunRequest } from '../engine.ts';
 import { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
-import type { Exit } from './link-options.ts';
-import type { Link } from './link.ts';
-import { LONG_RUN_MS } from './vigil.ts';
-import type { DoneFrame, ResultFrame, WorkerFrame } from './worker-frame.ts';
+import type { Exit } from './link/options.ts';
+import type { Link } from './link/link.ts';
+import { LONG_RUN_MS } from './link/vigil.ts';
+import type { DoneFrame, ResultFrame, WorkerFrame } from './link/worker-frame.ts';
 
 const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;

@@ -5,11 +5,11 @@ import type { Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { pulled } from '../../execution/pulled.ts';
 import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
-import type { Exit, LinkOptions, Place } from './link-options.ts';
-import type { Link } from './link.ts';
+import type { Exit, LinkOptions, Place } from './link/options.ts';
+import type { Link } from './link/link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
-import type { WorkerFrame } from './worker-frame.ts';
-import type { Overstep } from './zygote.ts';
+import type { WorkerFrame } from './link/worker-frame.ts';
+import type { Overstep } from './zygote/zygote.ts';
 
 const INSPECT_ATTEMPTS = 3;
 

@@ -6,8 +6,8 @@ import { changedSince, emptyInventory, type Inventory } from '../../artifact/cha
 import { collect } from '../../artifact/collect.ts';
 import type { FileFacts, FileList, FileSource } from '../../artifact/files.ts';
 import { mimeOf } from '../../artifact/mime.ts';
-import { placeOf, type Place } from '../../artifact/place.ts';
-import type { FoundFile } from '../../artifact/walk.ts';
+import { placeOf, type Place } from '../../artifact/place/place.ts';
+import type { FoundFile } from '../../artifact/place/walk.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { changedSince } from '../../../src/artifact/changes.ts';
-import { placeOf, type Place } from '../../../src/artifact/place.ts';
+import { placeOf, type Place } from '../../../src/artifact/place/place.ts';
 import { Limits } from '../../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
 import type { Event } from '../../../src/execution/event.ts';

@@ -1,6 +1,6 @@
-import type { LocalEngineOptions } from './options.ts';
-import type { Premises } from './premises.ts';
-import { configureZygote, spawnZygote, type ZygoteProcess } from './zygote-process.ts';
+import type { LocalEngineOptions } from '../options.ts';
+import type { Premises } from '../premises/premises.ts';
+import { configureZygote, spawnZygote, type ZygoteProcess } from './process.ts';
 
 /** A process that is about to become a zygote. */
 export interface Launched {

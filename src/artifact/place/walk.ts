@@ -1,6 +1,6 @@
 import type { BigIntStats, Dirent } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { VivariumError } from '../errors.ts';
+import { VivariumError } from '../../errors.ts';
 import { HeldDirectory } from './directory.ts';
 import { errnoOf } from './errno.ts';
 import { decodeName, isDraftName, showName } from './names.ts';

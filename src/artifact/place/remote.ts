@@ -1,10 +1,10 @@
 /** Files of a session that are not on this host: the same checks of names and sizes, another way to reach them. */
 import { Readable } from 'node:stream';
-import { VivariumError } from '../errors.ts';
-import type { RemoteFile, RemoteWorkspace } from '../execution/remote-workspace.ts';
-import type { Inventory } from './changes.ts';
-import { bounded, type FileFacts, type FileList, type FileSource, type UploadOptions } from './files.ts';
-import { mimeOf } from './mime.ts';
+import { VivariumError } from '../../errors.ts';
+import type { RemoteFile, RemoteWorkspace } from '../../execution/remote-workspace.ts';
+import type { Inventory } from '../changes.ts';
+import { bounded, type FileFacts, type FileList, type FileSource, type UploadOptions } from '../files.ts';
+import { mimeOf } from '../mime.ts';
 import { isPlainPath, parsePath } from './names.ts';
 import type { FoundFile } from './walk.ts';
 

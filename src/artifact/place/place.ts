@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { RemoteWorkspace } from '../execution/remote-workspace.ts';
-import { takeInventory, type Inventory } from './changes.ts';
+import type { RemoteWorkspace } from '../../execution/remote-workspace.ts';
+import { takeInventory, type Inventory } from '../changes.ts';
 import {
   listFiles,
   openFile,
@@ -11,7 +11,7 @@ import {
   type FileSource,
   type UploadOptions,
   type Workspace,
-} from './files.ts';
+} from '../files.ts';
 import { RemotePlace } from './remote.ts';
 
 /** Where a session's files are, and how they are reached. */

@@ -1,6 +1,6 @@
-import type { Limits, Mount } from '../../config.ts';
-import type { Reception } from './reception.ts';
-import type { Zygote } from './zygote.ts';
+import type { Limits, Mount } from '../../../config.ts';
+import type { Reception } from '../premises/reception.ts';
+import type { Zygote } from '../zygote/zygote.ts';
 
 /** What a link is opened with; everything that the walls of a session depend on. */
 export interface LinkOptions {

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
-import { VivariumError } from '../../errors.ts';
-import { encodeFrame, FrameReader, readFrames } from './frames.ts';
-import type { ZygoteProcess } from './zygote-process.ts';
+import { VivariumError } from '../../../errors.ts';
+import { encodeFrame, FrameReader, readFrames } from '../frames.ts';
+import type { ZygoteProcess } from './process.ts';
 
 const END_GRACE_MS = 3000;
 

@@ -1,8 +1,8 @@
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { VivariumError } from '../errors.ts';
-import { mimeOf } from './mime.ts';
+import { VivariumError } from '../../errors.ts';
+import { mimeOf } from '../mime.ts';
 
 const CHUNK_BYTES = 1 << 16;
 

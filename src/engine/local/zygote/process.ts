@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ZYGOTE_FILE } from '../python-files.ts';
-import { encodeFrame } from './frames.ts';
+import { ZYGOTE_FILE } from '../../python-files.ts';
+import { encodeFrame } from '../frames.ts';
 
 const CONTROL_FD = 3;
 const KEPT_BYTES = 8192;

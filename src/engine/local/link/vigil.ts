@@ -1,5 +1,5 @@
-import type { Limits } from '../../config.ts';
-import type { Zygote } from './zygote.ts';
+import type { Limits } from '../../../config.ts';
+import type { Zygote } from '../zygote/zygote.ts';
 
 /** Shorter runs are not watched. */
 export const LONG_RUN_MS = 50;

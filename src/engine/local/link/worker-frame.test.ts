@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ProtocolViolation } from '../hostile-json.ts';
+import { ProtocolViolation } from '../../hostile-json.ts';
 import { parseWorkerFrame } from './worker-frame.ts';
 
 const read = (header: object, payload = ''): unknown => parseWorkerFrame({ header, payload: Buffer.from(payload) });

@@ -1,16 +1,16 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import path from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { VivariumError } from '../../errors.ts';
-import { ProtocolViolation } from '../hostile-json.ts';
-import { encodeFrame, FrameReader, readFrames } from './frames.ts';
-import { openCommand, type Exit, type LinkHost, type LinkOptions, type Place } from './link-options.ts';
+import { VivariumError } from '../../../errors.ts';
+import { ProtocolViolation } from '../../hostile-json.ts';
+import { encodeFrame, FrameReader, readFrames } from '../frames.ts';
+import { openCommand, type Exit, type LinkHost, type LinkOptions, type Place } from './options.ts';
 import { Marks } from './marks.ts';
 import { OutputPipe } from './output-pipe.ts';
-import type { Channels } from './reception.ts';
+import type { Channels } from '../premises/reception.ts';
 import { Vigil, type Subject } from './vigil.ts';
 import { parseWorkerFrame, type WorkerFrame } from './worker-frame.ts';
-import type { Overstep, SessionFact, Zygote } from './zygote.ts';
+import type { Overstep, SessionFact, Zygote } from '../zygote/zygote.ts';
 
 const OPEN_TIMEOUT_MS = 30_000;
 const PROMOTE_TIMEOUT_MS = 3000;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Json } from '../../execution/execution.ts';
-import { parseJson, ProtocolViolation } from '../hostile-json.ts';
-import { DataFrameSummaries, JsonValue, SavedFigures, VariableChanges, Variables } from '../python-words.ts';
-import type { Frame } from './frames.ts';
+import type { Json } from '../../../execution/execution.ts';
+import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
+import { DataFrameSummaries, JsonValue, SavedFigures, VariableChanges, Variables } from '../../python-words.ts';
+import type { Frame } from '../frames.ts';
 
 const MAX_FORMS = 32;
 const Mime = z.string().max(200);
