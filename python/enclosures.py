@@ -19,19 +19,19 @@ CANCELLED: dict = {}
 
 
 class Enclosure(Fields):
-    """Walls, with a worker in them that waits for its session."""
+    """Walls, with a worker in them that waits for its session. Its descriptors are numbers: an object would close them in a fork."""
 
     init: int
     workspace: str
     uid: int
-    lifeline: socket.socket
+    lifeline: int
     namespaces: tuple[int, ...]
     group: cgroup.Group | None
     worker: Unborn | None = None
 
     def close(self) -> None:
         """Give it up: its pid 1 ends with its lifeline, and takes all in it along."""
-        self.lifeline.close()
+        os.close(self.lifeline)
         if self.worker is not None:
             os.close(self.worker.channel)
         for fd in self.namespaces:
@@ -103,8 +103,7 @@ class Supply:
                 raise BuildFailed(command, answer["error"])
             return None  # an order ahead of time is not repeated: whoever needs one next hears the reason
         group = cgroup.Group(self._stage.cgroups.kind, answer["group"]) if answer["group"] else None
-        lifeline = socket.socket(fileno=fds[0])
-        enclosure = Enclosure(answer["init"], answer["workspace"], answer["uid"], lifeline, tuple(fds[1:]), group)
+        enclosure = Enclosure(answer["init"], answer["workspace"], answer["uid"], fds[0], tuple(fds[1:]), group)
         if command is CANCELLED:
             enclosure.close()
             return None
@@ -116,8 +115,6 @@ class Supply:
 
     def disown(self) -> None:
         """In a child of the zygote: none of this is its own."""
-        for enclosure in self._ready:
-            enclosure.lifeline.detach()
         self._channel.detach()
 
     def attach(self, group: cgroup.Group, pid: int, go: int) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import _signal as signal  # without enums, which would be copied into every pid 1
 import json
 import os
 import select
-import signal
 import socket
 import time
 from collections.abc import Collection, Iterable

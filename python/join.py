@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _signal  # without the enums of `signal`, which would be copied into every worker
 import json
 import os
-import signal
 import socket
 import sys
 
@@ -18,7 +18,7 @@ INSIDE_ID = 1000
 CONTROL = 1024
 PRIVATE_FDS = 3
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-OOM_PREFERENCE = "500"
+OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20
 
 
@@ -183,8 +183,9 @@ def _landlock(birthplace: Birthplace, admission: Admission) -> int:
 
 def _prefer_for_oom() -> None:
     try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write(OOM_PREFERENCE)
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(fd, OOM_PREFERENCE)
+        os.close(fd)
     except OSError:
         return  # an enclosure without /proc: the kernel chooses by size, which is the worker too
 
@@ -200,6 +201,6 @@ def _reseed() -> None:
 
 
 def _reset_signals() -> None:
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_DFL)
+    _signal.set_wakeup_fd(-1)
+    for number in (_signal.SIGCHLD, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGUSR1, _signal.SIGUSR2):
+        _signal.signal(number, _signal.SIG_DFL)

@@ -238,10 +238,13 @@ def _own_namespaces(request: dict, directory: int) -> list[int]:
 
 def _pid_max() -> int:
     try:
-        with open("/proc/sys/kernel/pid_max") as file:
-            return int(file.read())
+        fd = os.open("/proc/sys/kernel/pid_max", os.O_RDONLY)
     except OSError:  # an enclosure without /proc
         return 1 << 22
+    try:
+        return int(os.read(fd, 32))
+    finally:
+        os.close(fd)
 
 
 def _last_pid() -> int | None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def preload(names: list[str]) -> dict[str, str]:
     """Import each library; what could not be imported, with the reason."""
+    if names:
+        gc.enable()  # garbage left between what stays would spread it over more pages, each of which a session copies
     failures: dict[str, str] = {}
     for name in names:
         try:

@@ -135,7 +135,7 @@ class Warden:
     def _pass_on(self, record: Record, command: dict) -> None:
         """`interrupt`, `sweep` and `wake` are for the enclosure's pid 1: pids mean something only there."""
         try:
-            record.enclosure.lifeline.send(json.dumps(command).encode())
+            os.write(record.enclosure.lifeline, json.dumps(command).encode())
         except OSError as error:
             self._tell({"event": "answer", "request": command["request"], "problem": f"pid 1 is gone: {error}"})
 
@@ -165,7 +165,7 @@ class Warden:
     def _conceive(self, command: dict | None, enclosure: Enclosure) -> Born | None:
         """Fork a worker into a new enclosure, for the session that waits for it or for one to come."""
         try:
-            worker = fork_into(self._birthplace(enclosure), self._own_pid_namespace, lambda: self._disown(enclosure))
+            worker = fork_into(self._birthplace(enclosure), self._own_pid_namespace, self._disown)
         except OSError as error:
             enclosure.close()
             return self._open_again(command, f"fork: {error.strerror}") if command is not None else None
@@ -224,8 +224,8 @@ class Warden:
         group = None
         if self._stage.cgroups.kind != "none":
             group = self._stage.cgroups.create(f"vivarium-{self._stage.instance}-{self._guarded}", memory_bytes=None, processes=None)
-        enclosure = Enclosure(0, workspace, uid, ours, (), group)
-        worker = fork_guarded(theirs, self._birthplace(enclosure), lambda: self._disown(enclosure))
+        enclosure = Enclosure(0, workspace, uid, ours.detach(), (), group)
+        worker = fork_guarded(theirs, self._birthplace(enclosure), self._disown)
         if isinstance(worker, Born):
             return worker
         theirs.close()
@@ -236,10 +236,8 @@ class Warden:
         self._admit(command, enclosure)
         return None
 
-    def _disown(self, enclosure: Enclosure) -> None:
+    def _disown(self) -> None:
         """In a child: objects that own descriptors let go of them, or they would close what has their numbers later."""
-        for held in (enclosure, *(record.enclosure for record in self._sessions.values())):
-            held.lifeline.detach()
         if self._supply is not None:
             self._supply.disown()
         self._epoll.close()
@@ -262,8 +260,8 @@ class Warden:
         record = Record(command["session"], enclosure, 0 if is_guarded else enclosure.worker.pid, admission.memory_bytes)
         self._sessions[record.session] = record
         self._by_init[enclosure.init] = record
-        self._lifelines[enclosure.lifeline.fileno()] = record
-        self._epoll.register(enclosure.lifeline.fileno(), select.EPOLLIN)
+        self._lifelines[enclosure.lifeline] = record
+        self._epoll.register(enclosure.lifeline, select.EPOLLIN)
         self._tell({"event": "opened", "session": record.session, "workspace": enclosure.workspace, "uid": enclosure.uid})
 
     def _limit(self, enclosure: Enclosure, admission: Admission) -> None:
@@ -277,7 +275,7 @@ class Warden:
         """A pid 1 answers a command, or tells how a worker ended that is its child."""
         record = self._lifelines[fd]
         try:
-            message = record.enclosure.lifeline.recv(65536)
+            message = os.read(fd, 65536)
         except OSError:
             message = b""
         if not message:
@@ -345,9 +343,8 @@ class Warden:
         self._watch.remove(record.session)
         self._by_worker.pop(record.worker, None)
         del self._sessions[record.session]
-        fd = record.enclosure.lifeline.fileno()
-        if self._lifelines.pop(fd, None) is not None:
-            self._epoll.unregister(fd)
+        if self._lifelines.pop(record.enclosure.lifeline, None) is not None:
+            self._epoll.unregister(record.enclosure.lifeline)
         record.enclosure.close()
         self._tell({"event": "gone", "session": record.session, "cause": cause})
 
@@ -359,7 +356,8 @@ class Warden:
     def _kill(self, record: Record) -> None:
         """End a session: by its lifeline where a guard has work to do first, else at once."""
         if self._supply is None:
-            record.enclosure.lifeline.shutdown(socket.SHUT_RDWR)
+            with socket.socket(fileno=os.dup(record.enclosure.lifeline)) as lifeline:
+                lifeline.shutdown(socket.SHUT_RDWR)
             return
         try:
             os.kill(record.enclosure.init, signal.SIGKILL)
