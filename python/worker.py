@@ -13,8 +13,8 @@ import select
 import signal
 import sys
 import time
-from typing import Any
 
+from cell.hints import Any
 import wire
 from birth import say_why
 from cell import source, trace, values

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+
+from cell.hints import Any
 
 
 def member(module: str, name: str) -> Any:

@@ -7,7 +7,8 @@ code of the program runs: values are looked at through the methods of built-in t
 import json
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
+
+from cell.hints import Any
 
 MOST_KINDS = 600  # described in all, so that the answer stays small
 MOST_LISTED = 8  # different types told of the items of one container

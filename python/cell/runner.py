@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, NoReturn
 
+from cell.hints import Any, NoReturn
 from cell.order import Order
 from cell.process import Process
 from cell.source import CO_COROUTINE, Prepared

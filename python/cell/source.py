@@ -6,8 +6,8 @@ import __future__ as future
 import ast
 import linecache
 import re
+from collections import namedtuple
 from types import CodeType
-from typing import NamedTuple
 
 from cell import magics
 from cell.values import text_of, type_name
@@ -25,16 +25,14 @@ _LOOKS: dict[type, tuple[str, ...]] = {
 _remembered: dict[str, None] = {}  # in order of age
 
 
-class Prepared(NamedTuple):
+class Prepared(namedtuple("Prepared", ("pieces", "flags", "looks_only"))):
     """A cell ready to run.
 
     `looks_only` says that the cell has nothing but names, constants, operators and the like. Objects whose operators or
     properties have effects of their own can make that untrue: whoever goes by it compares the variables, too.
     """
 
-    pieces: list[tuple[CodeType, bool]]
-    flags: int
-    looks_only: bool
+    __slots__ = ()
 
 
 def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:

@@ -6,8 +6,8 @@ import io
 import os
 from collections.abc import Callable
 from time import monotonic
-from typing import NoReturn
 
+from cell.hints import NoReturn
 from cell.order import Order
 
 PROMPT_LINES = 64  # so many lines of a run show at once, whatever their pace

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 from zlib import crc32
 
+from cell.hints import Any
 from cell.loaded import member
 
 WHOLE_BYTES = 1 << 20  # data up to this size is read as a whole

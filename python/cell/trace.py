@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import traceback
 from types import TracebackType
-from typing import TypedDict
 
+from cell.hints import TypedDict
 from cell.values import NAME_LIMIT, cut, plain, printable, type_name
 
 VALUE_LIMIT = 10_000

@@ -7,9 +7,9 @@ import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
 from itertools import islice
-from typing import TypedDict
 
 from cell import tables
+from cell.hints import TypedDict
 from cell.marks import Mark, mark_of
 from cell.values import attempt, printable, text_of, type_name
 

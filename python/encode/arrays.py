@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
+from cell.hints import Any
 from cell.loaded import member
 from encode.shapes import Pairs, Reshape, Room, Tag, attributes_of, mro_of
 

@@ -6,8 +6,8 @@ import json
 import os
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
 
+from cell.hints import Any
 from cell.loaded import member
 from cell.values import printable, text_of, type_name
 from encode.shapes import package_of

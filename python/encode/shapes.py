@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import namedtuple
+from collections.abc import Callable
 from types import GetSetDescriptorType, MemberDescriptorType
-from typing import Any, NamedTuple
+
+from cell.hints import Any
 
 mro_of = type.__dict__["__mro__"].__get__
 class_dict_of = type.__dict__["__dict__"].__get__
 _module_of = type.__dict__["__module__"].__get__
 
 
-class Room(NamedTuple):
+class Room(namedtuple("Room", ("items", "bytes", "cut_items", "cut_bytes"))):
     """How much may still be written: what fits as a whole, and what a value that does not fit may take."""
 
-    items: int
-    bytes: int
-    cut_items: int
-    cut_bytes: int
+    __slots__ = ()
 
 
-class Tag(NamedTuple):
+class Tag(namedtuple("Tag", ("kind", "fields"))):
     """Becomes an object that names in `_type` what its fields describe."""
 
-    kind: str
-    fields: dict[str, object]
+    __slots__ = ()
 
 
-class Items(NamedTuple):
+class Items(namedtuple("Items", ("kind", "values", "length"))):
     """Becomes an array: the first `values` of a sequence of `length`."""
 
-    kind: str
-    values: Sequence[object]
-    length: int
+    __slots__ = ()
 
 
-class Pairs(NamedTuple):
+class Pairs(namedtuple("Pairs", ("kind", "pairs", "length"))):
     """Becomes an object: the first `pairs` of a mapping of `length`."""
 
-    kind: str
-    pairs: Sequence[tuple[object, object]]
-    length: int
+    __slots__ = ()
 
 
 Reshape = Callable[[Any, Room], object]

@@ -7,11 +7,10 @@ from base64 import b64encode
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
-from decimal import Decimal
 from enum import Enum
 from itertools import islice
-from typing import Any
 
+from cell.hints import Any
 from cell.loaded import member
 from cell.values import type_name
 from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, mro_of, package_of, slot_of
@@ -35,6 +34,7 @@ def find_fields(value: object, room: Room) -> object | None:
 def reshapes() -> dict[int, Reshape]:
     """Return how to reshape by id of the type; of modules that are slow to load, if the program has loaded them."""
     late = {
+        id(member("decimal", "Decimal")): _decimal,
         id(member("fractions", "Fraction")): _fraction,
         id(member("uuid", "UUID")): _uuid,
         id(member("pathlib", "PurePath")): _path,
@@ -200,8 +200,8 @@ def _timedelta(value: timedelta, _: Room) -> Tag:
     return Tag("timedelta", {"value": duration(((days * 86_400 + seconds) * 10**6 + micros) * 1_000)})
 
 
-def _decimal(value: Decimal, _: Room) -> Tag:
-    return Tag("decimal", {"value": Decimal.__str__(value)})
+def _decimal(value: Any, _: Room) -> Tag:
+    return Tag("decimal", {"value": member("decimal", "Decimal").__str__(value)})
 
 
 def _fraction(value: object, _: Room) -> Tag:
@@ -240,6 +240,5 @@ _STANDARD: dict[int, Reshape] = {
     id(date): _date,
     id(time): _time,
     id(timedelta): _timedelta,
-    id(Decimal): _decimal,
     **{id(type(view)): _view for view in ({}.keys(), {}.values(), {}.items())},
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
+from cell.hints import Any
 from cell.loaded import member
 from encode.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, mro_of, package_of
 from encode.standard import duration, moment, trusted_zone

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
 
+from cell.hints import Any
 from cell.values import attempt
 
 Action = Callable[[ModuleType], None]

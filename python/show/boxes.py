@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from cell.hints import Any
 from cell.values import attempt
 
 _BOXES, _PIES = "_box_statistics", "_pie_values"

@@ -21,8 +21,8 @@ are exact for plots drawn after `boxes.watch`; without it pies have fractions, a
 
 from __future__ import annotations
 
-from typing import Any
 
+from cell.hints import Any
 from show.scales import Scale, text
 from show.series import series_of
 

@@ -17,8 +17,8 @@ import base64
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from cell.hints import Any
 from cell.values import plain, printable, text_of, type_name
 from show import pictures
 from show.figures import Figures, Item

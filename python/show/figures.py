@@ -17,8 +17,8 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
 
+from cell.hints import Any
 from cell.values import attempt, printable, text_of, type_name
 from show import pictures
 from show.arrivals import Arrivals

@@ -7,8 +7,8 @@ import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Protocol
 
+from cell.hints import Any, Protocol
 from show import boxes
 from show.arrivals import Action
 

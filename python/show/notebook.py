@@ -11,8 +11,8 @@ import os
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
+from cell.hints import Any
 from show.arrivals import Arrivals
 from show.display import Publisher
 

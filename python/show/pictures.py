@@ -7,8 +7,8 @@ import math
 import sys
 import warnings
 from types import ModuleType
-from typing import Any
 
+from cell.hints import Any
 from cell.values import printable, text_of, type_name
 
 DPI = 100

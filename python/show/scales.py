@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from typing import Any
 
+from cell.hints import Any
 from cell.values import plain, printable
 
 MAX_TICKS = 60

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
+from cell.hints import Any
 from show.boxes import boxes_of, pies_of
 from show.scales import Scale, number_of, rounded, text
 
