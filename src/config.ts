@@ -15,21 +15,28 @@ const NonNegative = z.int().nonnegative();
 
 /** What one session, and one run in it, may use. */
 export const Limits = z.strictObject({
-  timeoutMs: Positive.max(24 * 3_600_000)
-    .default(60_000)
-    .describe('Longest one run may take'),
-  graceMs: NonNegative.default(500).describe('Time between the interrupt and the kill'),
-  cpuMs: Positive.nullable().default(null).describe('Most processor time one run may use; null for no limit'),
-  memoryMb: z.int().min(16).default(1024).describe('Resident memory of the session above the shared libraries'),
-  processes: Positive.default(64).describe('Processes and threads at the same time'),
-  openFiles: z.int().min(64).default(1024).describe('Open files of one process'),
-  fileMb: Positive.default(512).describe('Size of one file'),
-  workspaceMb: Positive.default(1024).describe('Size of all files in the workspace'),
-  outputBytes: z.int().min(1024).default(MEBIBYTE).describe('Output kept of each stream of one run: its head and tail'),
-  spillMb: NonNegative.default(16).describe(
-    'Size of the file that has all of an output too long to be told to a model; 0 for no such file',
-  ),
-  rollbackMb: NonNegative.default(64).describe('Largest workspace whose files `rollback` restores too'),
+  /** Longest one run may take. */
+  timeoutMs: Positive.max(24 * 3_600_000).default(60_000),
+  /** Time between the interrupt and the kill. */
+  graceMs: NonNegative.default(500),
+  /** Most processor time one run may use; null for no limit. */
+  cpuMs: Positive.nullable().default(null),
+  /** Resident memory of the session above the shared libraries. */
+  memoryMb: z.int().min(16).default(1024),
+  /** Processes and threads at the same time. */
+  processes: Positive.default(64),
+  /** Open files of one process. */
+  openFiles: z.int().min(64).default(1024),
+  /** Size of one file. */
+  fileMb: Positive.default(512),
+  /** Size of all files in the workspace. */
+  workspaceMb: Positive.default(1024),
+  /** Output kept of each stream of one run: its head and tail. */
+  outputBytes: z.int().min(1024).default(MEBIBYTE),
+  /** Size of the file that has all of an output too long to be told to a model; 0 for no such file. */
+  spillMb: NonNegative.default(16),
+  /** Largest workspace whose files `rollback` restores too. */
+  rollbackMb: NonNegative.default(64),
 });
 export type Limits = Readonly<z.infer<typeof Limits>>;
 
@@ -37,11 +44,15 @@ const AbsolutePath = z.string().refine((value) => path.isAbsolute(value), 'must 
 
 /** A file or directory of the host, shown inside the session because somebody asked for it. */
 export const Mount = z.strictObject({
-  source: AbsolutePath.describe('Path on the host'),
+  /** Path on the host. */
+  source: AbsolutePath,
+  /** Path in the session. */
   target: z
     .string()
-    .refine((target) => path.isAbsolute(target) && path.normalize(target) === target, 'must be an absolute, plain path')
-    .describe('Path in the session'),
+    .refine(
+      (target) => path.isAbsolute(target) && path.normalize(target) === target,
+      'must be an absolute, plain path',
+    ),
   writable: z.boolean().default(false),
 });
 export type Mount = Readonly<z.infer<typeof Mount>>;
@@ -54,26 +65,40 @@ export const Variables = z.record(
 
 /** Everything that can be set, with its default and what it means. */
 export const Config = z.strictObject({
-  dataDir: AbsolutePath.describe('Environments, workspaces, caches'),
-  python: z.string().optional().describe('Interpreter to use instead of the one that `vivarium setup` made'),
-  isolation: z.enum(LEVELS).default('namespaces').describe('Walls; anything below `namespaces` is weaker'),
-  cgroups: z.boolean().default(true).describe('Use control groups where the machine has them'),
-  preload: z
-    .array(z.string())
-    .default(['numpy', 'pandas', 'matplotlib.pyplot'])
-    .describe('Libraries that every session finds imported already, if they are installed'),
-  poolSize: NonNegative.max(64).default(2).describe('Sessions kept warm, ready to be claimed'),
-  twinDelayMs: NonNegative.default(20).describe('Quiet time after a run before its twin is made'),
-  tmpMb: Positive.default(64).describe('Size of /tmp in a session'),
-  maxSessions: Positive.default(200).describe('Most sessions at the same time'),
-  maxSessionsPerClient: Positive.default(50).describe('Most sessions of one client'),
-  maxQueue: NonNegative.default(16).describe('Runs that may wait for a busy session'),
-  idleMs: Positive.nullable().default(3_600_000).describe('Idle time after which a session is closed'),
-  artifactDays: z.number().positive().default(7).describe('How long files that runs produced are kept'),
-  artifactMb: Positive.default(4096).describe('How much of them is kept, oldest first to go'),
-  mounts: z.array(Mount).readonly().default([]).describe('What of the host a session sees unless it says otherwise'),
-  network: z.boolean().default(false).describe('Whether a session has the network of this machine unless it says so'),
-  environment: Variables.default({}).describe('Variables of the environment of a session unless it gives its own'),
+  /** Environments, workspaces, caches. */
+  dataDir: AbsolutePath,
+  /** Interpreter to use instead of the one that `vivarium setup` made. */
+  python: z.string().optional(),
+  /** Walls; anything below `namespaces` is weaker. */
+  isolation: z.enum(LEVELS).default('namespaces'),
+  /** Use control groups where the machine has them. */
+  cgroups: z.boolean().default(true),
+  /** Libraries that every session finds imported already, if they are installed. */
+  preload: z.array(z.string()).default(['numpy', 'pandas', 'matplotlib.pyplot']),
+  /** Sessions kept warm, ready to be claimed. */
+  poolSize: NonNegative.max(64).default(2),
+  /** Quiet time after a run before its twin is made. */
+  twinDelayMs: NonNegative.default(20),
+  /** Size of /tmp in a session. */
+  tmpMb: Positive.default(64),
+  /** Most sessions at the same time. */
+  maxSessions: Positive.default(200),
+  /** Most sessions of one client. */
+  maxSessionsPerClient: Positive.default(50),
+  /** Runs that may wait for a busy session. */
+  maxQueue: NonNegative.default(16),
+  /** Idle time after which a session is closed. */
+  idleMs: Positive.nullable().default(3_600_000),
+  /** How long files that runs produced are kept. */
+  artifactDays: z.number().positive().default(7),
+  /** How much of them is kept, oldest first to go. */
+  artifactMb: Positive.default(4096),
+  /** What of the host a session sees unless it says otherwise. */
+  mounts: z.array(Mount).readonly().default([]),
+  /** Whether a session has the network of this machine unless it says so. */
+  network: z.boolean().default(false),
+  /** Variables of the environment of a session unless it gives its own. */
+  environment: Variables.default({}),
   limits: Limits.prefault({}),
 });
 export type Config = Readonly<z.infer<typeof Config>>;
@@ -104,12 +129,17 @@ export function leaveSchemasUncompiled(): void {
 
 /** Which model agents talk to, over the protocol of OpenAI. */
 export const ModelConfig = z.strictObject({
-  model: z.string().min(1).describe('Name of the model'),
-  baseUrl: z.url({ protocol: /^https?$/u }).describe('Where its endpoint is, up to and including /v1'),
-  apiKey: z.string().min(1).optional().describe('Key that is sent along'),
+  /** Name of the model. */
+  model: z.string().min(1),
+  /** Where its endpoint is, up to and including /v1. */
+  baseUrl: z.url({ protocol: /^https?$/u }),
+  /** Key that is sent along. */
+  apiKey: z.string().min(1).optional(),
   temperature: z.number().nonnegative().optional(),
-  maxTokens: z.int().positive().optional().describe('Longest answer'),
-  maxRetries: z.int().nonnegative().max(10).default(3).describe('How often a busy or failing endpoint is asked again'),
+  /** Longest answer. */
+  maxTokens: z.int().positive().optional(),
+  /** How often a busy or failing endpoint is asked again. */
+  maxRetries: z.int().nonnegative().max(10).default(3),
 });
 export type ModelConfig = Readonly<z.infer<typeof ModelConfig>>;
 export type ModelConfigInput = Partial<z.input<typeof ModelConfig>>;
