@@ -11,13 +11,12 @@ import builtins
 import os
 import select
 import signal
-import sys
 import time
 
-from cell.hints import Any
 import wire
 from birth import say_why
 from cell import source, trace, values
+from cell.hints import Any
 from cell.order import unread_bytes
 from cell.runner import Runner
 from cell.variables import Ledger, inspect_variables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from cell.hints import Any
 from cell.loaded import member
 from encode.shapes import Pairs, Reshape, Room, Tag, attributes_of, mro_of

@@ -21,7 +21,6 @@ are exact for plots drawn after `boxes.watch`; without it pies have fractions, a
 
 from __future__ import annotations
 
-
 from cell.hints import Any
 from show.scales import Scale, text
 from show.series import series_of
