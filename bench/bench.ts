@@ -1,8 +1,8 @@
 /** What every row of the benchmark works with. */
 import type { Environment } from '../src/environment/environment.ts';
 import type { Execution } from '../src/execution/execution.ts';
-import { createInterpreter, type Interpreter } from '../src/session/interpreter.ts';
-import type { InterpreterOptions } from '../src/session/options.ts';
+import { createHost, type Host } from '../src/host/host.ts';
+import type { HostOptions } from '../src/host/options.ts';
 import type { Ipykernel } from './peers/ipykernel.ts';
 
 export interface Bench {
@@ -16,14 +16,14 @@ export interface Bench {
   /** What to say instead of its numbers. */
   readonly ipykernelProblem: string | undefined;
   /** One interpreter with default settings, warm, for the rows that need nothing special. */
-  readonly interpreter: Interpreter;
+  readonly host: Host;
 }
 
 /** The science stack, as the default settings preload it. */
 export const SCIENCE = 'import numpy, pandas, matplotlib.pyplot';
 
-export function openInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
-  return createInterpreter({ idleMs: null, ...options });
+export function openHost(options: HostOptions = {}): Promise<Host> {
+  return createHost({ idleMs: null, ...options });
 }
 
 /** The text of the last result. A run that did not succeed is no measurement. */

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseConfig } from '../src/config.ts';
-import { choosePython } from '../src/session/python.ts';
+import { choosePython } from '../src/host/python.ts';
 import { installBeside } from '../tools/side-environment.ts';
-import { openInterpreter, type Bench } from './bench.ts';
+import { openHost, type Bench } from './bench.ts';
 import { Ipykernel } from './peers/ipykernel.ts';
 import { describeMachine, toMarkdown, type Row } from './report.ts';
 import { measureCommandLine } from './rows/command-line.ts';
@@ -41,14 +41,14 @@ async function main(): Promise<number> {
     'python' in peers ? stack.use(await Ipykernel.start(peers.python, environment.cacheDir)) : undefined;
   if (ipykernel) say('ipykernel: memory');
   const weights = await (ipykernel && weighIpykernel(ipykernel, options.isQuick));
-  const interpreter = stack.use(await openInterpreter());
+  const host = stack.use(await openHost());
   const bench: Bench = {
     ...options,
     environment,
     python: environment.python,
     ipykernel,
     ipykernelProblem: 'problem' in peers ? 'not installed' : undefined,
-    interpreter,
+    host,
   };
   const { rows, failures } = await measureAll(options.only, {
     live: () => measureLive(bench),

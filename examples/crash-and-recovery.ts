@@ -1,8 +1,8 @@
 /** A crash of the interpreter itself costs nothing: a twin takes over with every variable. */
-import { createInterpreter } from '../src/index.ts';
+import { createHost } from '../src/index.ts';
 
-await using interpreter = await createInterpreter({ preload: [] });
-await using session = await interpreter.createSession();
+await using host = await createHost({ preload: [] });
+await using session = await host.createSession();
 
 await session.runCode('x = 41');
 

@@ -1,8 +1,8 @@
 /** Python with a memory: a session keeps its variables from one run to the next. */
-import { createInterpreter } from '../src/index.ts';
+import { createHost } from '../src/index.ts';
 
-await using interpreter = await createInterpreter();
-await using session = await interpreter.createSession();
+await using host = await createHost();
+await using session = await host.createSession();
 
 await session.runCode('prices = [19.9, 5.5, 12.0]');
 const { results, state } = await session.runCode('sum(prices) / len(prices)');

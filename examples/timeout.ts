@@ -1,8 +1,8 @@
 /** A run that takes too long is interrupted, and the session goes on. */
-import { createInterpreter } from '../src/index.ts';
+import { createHost } from '../src/index.ts';
 
-await using interpreter = await createInterpreter({ preload: [] });
-await using session = await interpreter.createSession();
+await using host = await createHost({ preload: [] });
+await using session = await host.createSession();
 
 await session.runCode('seen = []');
 const run = await session.runCode('while True: seen.append(len(seen))', { timeoutMs: 300 });

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { styleText } from 'node:util';
-import { createInterpreter, VivariumError, type Execution, type Interpreter } from '../src/index.ts';
+import { createHost, VivariumError, type Execution, type Host } from '../src/index.ts';
 
 const startedAt = performance.now();
 try {
@@ -30,8 +30,8 @@ async function showScripts(): Promise<void> {
 
 /** The examples in Python need the libraries that set-up installs. */
 async function showPrograms(): Promise<void> {
-  await using interpreter = await createInterpreter();
-  const { environment, isolation } = interpreter;
+  await using host = await createHost();
+  const { environment, isolation } = host;
   console.log(`Python ${environment.version}, each session behind walls of its own (${isolation.level}).`);
   const missing = ['numpy', 'pandas', 'matplotlib'].filter((name) => environment.missing.includes(name));
   if (missing.length > 0) {
@@ -41,13 +41,13 @@ async function showPrograms(): Promise<void> {
     return;
   }
   const analysis = await show('analysis.py', 'An analysis with pandas');
-  report(await interpreter.runOnce(analysis));
-  await plot(interpreter);
+  report(await host.runOnce(analysis));
+  await plot(host);
 }
 
-async function plot(interpreter: Interpreter): Promise<void> {
+async function plot(host: Host): Promise<void> {
   const code = await show('plot-to-file.py', 'A plot, saved in the session and fetched from it');
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   report(await session.runCode(code));
   const copy = path.join(await mkdtemp(path.join(tmpdir(), 'vivarium-tour-')), 'plot.png');
   await copyFile(path.join(session.info().workspace, 'plot.png'), copy);

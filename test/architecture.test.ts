@@ -18,22 +18,22 @@ const FACES = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
   engine: ['execution', 'text'],
-  session: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
+  host: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
   notebook: ['execution'],
   environment: [],
   artifact: ['execution'],
   text: ['execution'],
   storage: [],
   model: [],
-  tool: ['execution', 'session', 'artifact', 'environment', 'text'],
+  tool: ['execution', 'host', 'artifact', 'environment', 'text'],
   agent: ['execution', 'tool', 'model'],
-  service: ['execution', 'engine', 'session', 'artifact', 'environment', 'text', 'notebook', 'storage', 'model'],
-  cli: ['execution', 'engine', 'session', 'environment', 'text', 'tool', 'agent', 'service', 'storage', 'model'],
+  service: ['execution', 'engine', 'host', 'artifact', 'environment', 'text', 'notebook', 'storage', 'model'],
+  cli: ['execution', 'engine', 'host', 'environment', 'text', 'tool', 'agent', 'service', 'storage', 'model'],
 };
 
 /** One row per package: the places that may import it. Test files may also import vitest. */
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
-  zod: ['config.ts', 'engine', 'session', 'tool', 'agent', 'service', 'storage'],
+  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage'],
   commander: ['cli'],
   '@clack/prompts': ['cli'],
   '@langchain/core': ['tool', 'agent', 'service', 'storage', 'model'],

@@ -67,9 +67,9 @@ async function install(directory: string, base: string, requirementsFile: string
 
 /** The same numpy and pandas, file for file: what differs is how they are run. */
 async function shareLibraries(base: string, python: string): Promise<void> {
-  const ask = async (interpreter: string): Promise<string> => {
+  const ask = async (host: string): Promise<string> => {
     const code = 'import sysconfig; print(sysconfig.get_path("purelib"))';
-    return (await run([interpreter, '-I', '-c', code], { env: scrubEnvironment(process.env) })).output.trim();
+    return (await run([host, '-I', '-c', code], { env: scrubEnvironment(process.env) })).output.trim();
   };
   const [theirs, ours] = await Promise.all([ask(base), ask(python)]);
   await writeFile(path.join(ours, 'sessions.pth'), `${theirs}\n`);

@@ -1,10 +1,10 @@
 /** How cost grows with the number of live sessions: a cold fork behind them, their memory, and whether all answer. */
-import { expect, openInterpreter, resultOf, type Bench } from '../bench.ts';
+import { expect, openHost, resultOf, type Bench } from '../bench.ts';
 import { forEachOf, mean, series, summariseAll, time, type Timing } from '../measure.ts';
 import { availableBytes, latestZygote, memoryOf, sessionProcesses } from '../processes.ts';
 import { showMb, showMs, showTiming, type Row } from '../report.ts';
-import type { Interpreter } from '../../src/session/interpreter.ts';
-import type { Session } from '../../src/session/session.ts';
+import type { Host } from '../../src/host/host.ts';
+import type { Session } from '../../src/host/session.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const COLD_MS = 15;
@@ -18,16 +18,16 @@ const WEIGHED_SESSIONS = 30;
 const COLD_MEMORY_MB = 1000;
 
 export async function measureCrowd(bench: Bench): Promise<Row[]> {
-  await using interpreter = await openInterpreter({ maxSessions: bench.sessions + 10 });
+  await using host = await openHost({ maxSessions: bench.sessions + 10 });
   const zygote = latestZygote();
   const sessions: Session[] = [];
   const availableBefore = availableBytes();
   const cold = new Map<number, Timing>();
   let openMs = 0;
   for (const level of levels(bench.sessions)) {
-    openMs += await time(() => openUpTo(interpreter, sessions, level));
+    openMs += await time(() => openUpTo(host, sessions, level));
     await sleep(SETTLE_MS);
-    cold.set(level, await measureCold(interpreter, bench.isQuick ? 5 : 20));
+    cold.set(level, await measureCold(host, bench.isQuick ? 5 : 20));
   }
   const answerMs = await time(() => forEachOf(sessions, CONCURRENCY, answer));
   await sleep(SETTLE_MS);
@@ -50,16 +50,16 @@ function levels(top: number): number[] {
   return [...new Set([1, 10, 100, top].filter((level) => level <= top))];
 }
 
-async function openUpTo(interpreter: Interpreter, sessions: Session[], level: number): Promise<void> {
+async function openUpTo(host: Host, sessions: Session[], level: number): Promise<void> {
   const missing = Array.from({ length: level - sessions.length });
-  await forEachOf(missing, CONCURRENCY, async () => void sessions.push(await interpreter.createSession()));
+  await forEachOf(missing, CONCURRENCY, async () => void sessions.push(await host.createSession()));
 }
 
-async function measureCold(interpreter: Interpreter, count: number): Promise<Timing> {
+async function measureCold(host: Host, count: number): Promise<Timing> {
   const fork = async (): Promise<number> => {
     await using stack = new AsyncDisposableStack();
     return await time(async () => {
-      const session = stack.use(await interpreter.createSession({ limits: { memoryMb: COLD_MEMORY_MB } }));
+      const session = stack.use(await host.createSession({ limits: { memoryMb: COLD_MEMORY_MB } }));
       expect(resultOf(await session.runCode('1 + 1')), '2', 'the first result of a cold fork');
     });
   };

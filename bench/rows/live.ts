@@ -10,7 +10,7 @@ const LOOK_MS = 0.3;
 const LOOK_RATIO = 15;
 
 export async function measureLive(bench: Bench): Promise<Row[]> {
-  await using session = await bench.interpreter.createSession();
+  await using session = await bench.host.createSession();
   const run = (code: string): Promise<number> => time(async () => resultOf(await session.runCode(code)));
   expect(resultOf(await session.runCode('1 + 1')), '2', 'a live session');
   await series(WARM_UP_RUNS, () => run('1 + 1'));

@@ -2,13 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SCIENCE, expect, openInterpreter, resultOf, type Bench } from '../bench.ts';
+import { SCIENCE, expect, openHost, resultOf, type Bench } from '../bench.ts';
 import { mean } from '../measure.ts';
 import type { Ipykernel } from '../peers/ipykernel.ts';
 import { latestZygote, memoryOf, sessionProcesses, type Memory } from '../processes.ts';
 import { showMb, showRatios, type Row } from '../report.ts';
-import type { Interpreter } from '../../src/session/interpreter.ts';
-import type { Session } from '../../src/session/session.ts';
+import type { Host } from '../../src/host/host.ts';
+import type { Session } from '../../src/host/session.ts';
 
 /** Enough to share the zygote's pages as in use, and few enough to be quick. */
 const SESSIONS = 20;
@@ -35,11 +35,11 @@ export async function weighIpykernel(ipykernel: Ipykernel, isQuick: boolean): Pr
 }
 
 export async function measureMemory({ isQuick, ipykernelProblem }: Bench, peer: Weights | undefined): Promise<Row[]> {
-  await using interpreter = await openInterpreter({ poolSize: 0 });
+  await using host = await openHost({ poolSize: 0 });
   const zygote = latestZygote();
-  const working = await openSessions(interpreter, WORKING);
+  const working = await openSessions(host, WORKING);
   const enclosures = new Set(sessionProcesses(zygote).keys());
-  await openSessions(interpreter, SESSIONS - WORKING);
+  await openSessions(host, SESSIONS - WORKING);
   await sleep(SETTLE_MS);
   const weigh = (): Memory =>
     weighAll([...sessionProcesses(zygote)].flatMap(([key, pids]) => (enclosures.has(key) ? [pids] : [])));
@@ -58,9 +58,9 @@ export async function measureMemory({ isQuick, ipykernelProblem }: Bench, peer: 
   return rows;
 }
 
-async function openSessions(interpreter: Interpreter, count: number): Promise<Session[]> {
+async function openSessions(host: Host, count: number): Promise<Session[]> {
   const sessions: Session[] = [];
-  while (sessions.length < count) sessions.push(await interpreter.createSession());
+  while (sessions.length < count) sessions.push(await host.createSession());
   return sessions;
 }
 

@@ -13,8 +13,8 @@ const BUDGET_BYTES = 1 << 20;
 const GROWTH_BYTES = 64 << 20;
 const SAMPLE_MS = 10;
 
-export async function measureOutput({ interpreter, python }: Bench): Promise<Row[]> {
-  await using session = await interpreter.createSession({ limits: { outputBytes: BUDGET_BYTES } });
+export async function measureOutput({ host, python }: Bench): Promise<Row[]> {
+  await using session = await host.createSession({ limits: { outputBytes: BUDGET_BYTES } });
   resultOf(await session.runCode('x = 41'));
   let keptBytes = 0;
   let totalBytes = 0;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, resultOf, type Bench } from '../bench.ts';
 import { series, summariseAll } from '../measure.ts';
 import { showTiming, type Row } from '../report.ts';
-import type { Session } from '../../src/session/session.ts';
+import type { Session } from '../../src/host/session.ts';
 
 const HOLD_MS = 25;
 const SETTLE_MS = 150;
@@ -28,8 +28,8 @@ while True:
     os.pwrite(file, b"%020d" % time.monotonic_ns(), 0)
 `;
 
-export async function measureRecovery({ interpreter, isQuick }: Bench): Promise<Row[]> {
-  await using session = await interpreter.createSession({ limits: { graceMs: GRACE_MS } });
+export async function measureRecovery({ host, isQuick }: Bench): Promise<Row[]> {
+  await using session = await host.createSession({ limits: { graceMs: GRACE_MS } });
   resultOf(await session.runCode('x = 41'));
   const count = isQuick ? 5 : 20;
   return [

@@ -1,8 +1,8 @@
 /** From nothing to the first result: a whole interpreter, a kernel, a process; and a session out of the warm pool. */
-import { SCIENCE, expect, openInterpreter, resultOf, type Bench } from '../bench.ts';
+import { SCIENCE, expect, openHost, resultOf, type Bench } from '../bench.ts';
 import { interleave, series, summarise, summariseAll, time, type Timing } from '../measure.ts';
 import { runProgram } from '../peers/program.ts';
-import type { SessionOptions } from '../../src/session/options.ts';
+import type { SessionOptions } from '../../src/host/options.ts';
 import { showRatios, showTiming, type Row } from '../report.ts';
 
 const FIRST = `${SCIENCE}\n1 + 1`;
@@ -60,17 +60,17 @@ export async function measureStart(bench: Bench): Promise<Row[]> {
 async function startAndAnswer(): Promise<number> {
   await using stack = new AsyncDisposableStack();
   return await time(async () => {
-    const interpreter = stack.use(await openInterpreter());
-    expect(resultOf(await interpreter.runCode(FIRST)), '2', 'the first result');
+    const host = stack.use(await openHost());
+    expect(resultOf(await host.runCode(FIRST)), '2', 'the first result');
   });
 }
 
 /** Closing is not counted, and the pool has time to refill: what is claimed was built before it was asked for. */
-async function measureOpening({ interpreter, isQuick }: Bench, options: SessionOptions): Promise<Timing> {
+async function measureOpening({ host, isQuick }: Bench, options: SessionOptions): Promise<Timing> {
   const claim = async (): Promise<number> => {
     await using stack = new AsyncDisposableStack();
     return await time(async () => {
-      const session = stack.use(await interpreter.createSession(options));
+      const session = stack.use(await host.createSession(options));
       expect(resultOf(await session.runCode('1 + 1')), '2', 'the first result');
     });
   };

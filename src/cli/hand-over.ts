@@ -1,11 +1,11 @@
 import { VivariumError } from '../errors.ts';
 import type { Execution } from '../execution/execution.ts';
-import type { Interpreter } from '../session/interpreter.ts';
+import type { Host } from '../host/host.ts';
 import type { RunFolder } from '../tool/code-interpreter/artifact-folder.ts';
 import { extensionOf, picturesOf, type Picture } from '../tool/pictures.ts';
 
 export interface HandOverParts {
-  readonly artifacts: Interpreter['artifacts'];
+  readonly artifacts: Host['artifacts'];
   /** Where it is put, for the user to keep. */
   readonly folder: RunFolder;
   /** Hears of each thing where it is, or why it is not there. */

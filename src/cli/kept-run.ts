@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Event } from '../execution/event.ts';
 import type { Execution } from '../execution/execution.ts';
 import { Transcript } from '../execution/transcript.ts';
-import { openForProgram, type ProgramSession } from '../session/program.ts';
+import { openForProgram, type ProgramSession } from '../host/program.ts';
 import { RunFolder } from '../tool/code-interpreter/artifact-folder.ts';
 import type { Context } from './context.ts';
 import { HandOver } from './hand-over.ts';

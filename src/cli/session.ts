@@ -4,7 +4,7 @@ import type { EngineSession } from '../engine/engine.ts';
 import { startLocalEngine } from '../engine/local/engine.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Event, Summary } from '../execution/event.ts';
-import { choosePython } from '../session/python.ts';
+import { choosePython } from '../host/python.ts';
 import type { Context } from './context.ts';
 import { configOf, parseMount, type SessionFlags } from './options.ts';
 

@@ -1,14 +1,14 @@
 import path from 'node:path';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { defaultDataDir } from '../data-dir.ts';
-import type { Interpreter } from '../session/interpreter.ts';
+import type { Host } from '../host/host.ts';
 import { defaultModel } from '../model/openai.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
 import { endpointOf } from './execution/endpoint.ts';
-import { Executors, type InterpreterSettings } from './execution/executors.ts';
+import { Executors, type HostSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
 import { analyze } from './nodes/analyze.ts';
@@ -33,9 +33,9 @@ export interface PythonExecutorOptions {
   /** Further generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
   /** How the interpreter of this machine is made that runs the code; wins over the configuration. */
-  readonly interpreterSettings?: InterpreterSettings;
+  readonly hostSettings?: HostSettings;
   /** One that is shared with others; it is theirs to close. */
-  readonly interpreter?: Interpreter;
+  readonly host?: Host;
   /** One that is shared with others; it is theirs to close. */
   readonly storage?: Storage;
 }
@@ -49,7 +49,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   const place = storagePlace(configuration, { dataDir, baseDir });
   const storage = options.storage ?? stack.use(await openStorage(place));
   const executors = stack.use(
-    new Executors(configuration, { dataDir, settings: options.interpreterSettings ?? {}, shared: options.interpreter }),
+    new Executors(configuration, { dataDir, settings: options.hostSettings ?? {}, shared: options.host }),
   );
   const analyzer = new CodeAnalyzer(
     new Examiner({ runOnce: async (...run) => (await executors.local()).runOnce(...run) }),

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInterpreter, forModel, type Execution, type Interpreter, type Session } from '../../src/index.ts';
+import { createHost, forModel, type Execution, type Host, type Session } from '../../src/index.ts';
 
 const SECRET = 'the host keeps this to itself';
-let interpreter: Interpreter;
-let host: string;
+let host: Host;
+let outside: string;
 beforeAll(async () => {
-  host = mkdtempSync(path.join(tmpdir(), 'host-'));
-  writeFileSync(path.join(host, 'secret.txt'), SECRET);
-  interpreter = await createInterpreter({ limits: { timeoutMs: 3000, graceMs: 200, workspaceMb: 64 } });
+  outside = mkdtempSync(path.join(tmpdir(), 'host-'));
+  writeFileSync(path.join(outside, 'secret.txt'), SECRET);
+  host = await createHost({ limits: { timeoutMs: 3000, graceMs: 200, workspaceMb: 64 } });
 });
 afterAll(async () => {
-  await interpreter.close();
-  rmSync(host, { recursive: true, force: true });
+  await host.close();
+  rmSync(outside, { recursive: true, force: true });
 });
 
 /** Programs that leave files behind. `HOST` is a directory of the host that a session must not reach. */
@@ -131,15 +131,15 @@ test('there are at least fifty of them', () => {
 
 describe.for(Object.entries(cases))('%s', ([, code]) => {
   test('leaves the host alone and the session alive', { timeout: 30_000 }, async () => {
-    await using session = await interpreter.createSession();
-    const program = code.replaceAll('HOST', host);
+    await using session = await host.createSession();
+    const program = code.replaceAll('HOST', outside);
     const execution = await session.runCode(program, { resultVariable: 'evil' });
     JSON.parse(JSON.stringify(execution));
     expect(forModel(execution).length).toBeLessThan(20_000);
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
     await expectNoSecret(session, execution);
-    expect(readdirSync(host)).toEqual(['secret.txt']);
-    expect(readFileSync(path.join(host, 'secret.txt'), 'utf8')).toBe(SECRET);
+    expect(readdirSync(outside)).toEqual(['secret.txt']);
+    expect(readFileSync(path.join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
     await expectLife(session);
   });
 });
@@ -148,7 +148,7 @@ describe.for(Object.entries(cases))('%s', ([, code]) => {
 async function expectNoSecret(session: Session, { files, figures }: Execution): Promise<void> {
   const ids = [...files, ...figures].flatMap(({ id }) => id ?? []).slice(0, 20);
   for (const id of ids) {
-    expect((await buffer(await interpreter.artifacts.open(id))).includes(SECRET)).toBe(false);
+    expect((await buffer(await host.artifacts.open(id))).includes(SECRET)).toBe(false);
   }
   const { files: listed } = await session.files.list();
   for (const { path: name } of listed.slice(0, 20)) {
@@ -169,7 +169,7 @@ async function expectNoSecret(session: Session, { files, figures }: Execution): 
   }
   await session.files.upload('d/written.txt', 'x').catch(refusal);
   await session.files.upload('folder/written.txt', 'x').catch(refusal);
-  expect(existsSync(path.join(host, 'written.txt'))).toBe(false);
+  expect(existsSync(path.join(outside, 'written.txt'))).toBe(false);
 }
 
 function refusal(error: unknown): string {

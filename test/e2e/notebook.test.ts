@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
-import { createInterpreter, type Interpreter, type Notebook, type RunOptions } from '../../src/index.ts';
+import { createHost, type Host, type Notebook, type RunOptions } from '../../src/index.ts';
 import { contextCell, figuresCell, resultsCell } from '../../src/notebook/context-cell.ts';
 import { codeCell, createNotebook, markdownCell } from '../../src/notebook/nbformat.ts';
 import { installNotebookTools, NotebookTools } from '../support/notebook-tools.ts';
@@ -12,13 +12,13 @@ const INSTALL_TIMEOUT_MS = 360_000;
 const LOADER = path.resolve(import.meta.dirname, '../../python/cell/context.py');
 const isRequired = process.env['CI'] === 'true';
 
-let interpreter: Interpreter;
+let host: Host;
 let found: NotebookTools | { readonly problem: string };
 beforeAll(async () => {
   found = await installNotebookTools();
-  interpreter = await createInterpreter();
+  host = await createHost();
 }, INSTALL_TIMEOUT_MS);
-afterAll(() => interpreter.close());
+afterAll(() => host.close());
 
 type Step = string | readonly [code: string, options: RunOptions];
 
@@ -95,7 +95,7 @@ describe('Executed by Jupyter, the notebook of a session shows the same:', () =>
 
   test('in every way of showing expressions', async (context) => {
     const initCode = 'base = 10\nbase';
-    await using session = await interpreter.createSession({ initCode });
+    await using session = await host.createSession({ initCode });
     await session.setVariables({ given: [1] });
     await session.setContext({ WEATHER: { today: { degrees: 20 } } });
     await session.runCode('context.WEATHER.today.degrees, context.WEATHER["today"]');
@@ -137,7 +137,7 @@ test('what cannot run again is told, and the rest runs without it', async (conte
 });
 
 test('what was rolled back or lost by a reset is not run', async (context) => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   await session.runCode('before_reset = 1');
   await session.reset();
   await session.runCode('x = 1');
@@ -176,7 +176,7 @@ function valueOf(text: string): unknown {
 }
 
 async function record(steps: readonly Step[]): Promise<{ notebook: Notebook }> {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   for (const step of steps) {
     const [code, options] = typeof step === 'string' ? [step] : step;
     await session.runCode(code, options);

@@ -1,10 +1,10 @@
 /** Parquet files are everyday work: the threads that Arrow keeps for them must not cost a session its twin. */
 import { expect, test } from 'vitest';
-import { createInterpreter } from '../../src/index.ts';
+import { createHost } from '../../src/index.ts';
 
 test('a session that has read a Parquet file survives a crash, and reads it again', async () => {
-  await using interpreter = await createInterpreter({ poolSize: 0 });
-  await using session = await interpreter.createSession();
+  await using host = await createHost({ poolSize: 0 });
+  await using session = await host.createSession();
   const read = await session.runCode(`
 import os, pandas as pd
 pd.DataFrame({'a': range(100_000)}).to_parquet('data.parquet')
@@ -19,8 +19,8 @@ len(os.listdir('/proc/self/task')) > 1`);
 });
 
 test('a thread of the program beside those of Arrow is still seen', async () => {
-  await using interpreter = await createInterpreter({ poolSize: 0 });
-  await using session = await interpreter.createSession();
+  await using host = await createHost({ poolSize: 0 });
+  await using session = await host.createSession();
   const { state } = await session.runCode(`
 import pandas as pd, pyarrow, threading, time
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()`);

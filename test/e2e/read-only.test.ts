@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter, type Session } from '../../src/index.ts';
+import { createHost, type Host, type Session } from '../../src/index.ts';
 
 /** The only Python of which we know that every user can reach it. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
@@ -34,8 +34,8 @@ async function expectUnchangeable(session: Session, attempts: readonly string[])
 }
 
 test('nothing changes the workspace, and the rest works', async () => {
-  await using interpreter = await createInterpreter({ poolSize: 0 });
-  await using session = await interpreter.createSession({ readOnly: true });
+  await using host = await createHost({ poolSize: 0 });
+  await using session = await host.createSession({ readOnly: true });
   await expectUnchangeable(session, Object.keys(ATTEMPTS));
   const { logs, figures } = await session.runCode(`
 import pandas as pd, matplotlib.pyplot as plt, tempfile
@@ -51,8 +51,8 @@ describe('at the level landlock', () => {
   test('nothing changes the workspace, and the rest works', async (context) => {
     if (!existsSync(SYSTEM_PYTHON) && !isRequired) context.skip(`NOT RUN: there is no ${SYSTEM_PYTHON}`);
     using place = new Place(0o755);
-    await using interpreter = await openAt(place);
-    await using session = await interpreter.createSession({ readOnly: true });
+    await using host = await openAt(place);
+    await using session = await host.createSession({ readOnly: true });
     // Landlock has no right for a change of mode.
     await expectUnchangeable(
       session,
@@ -86,23 +86,23 @@ class Place implements Disposable {
   }
 }
 
-function openAt({ path: dataDir }: Place): Promise<Interpreter> {
-  return createInterpreter({ isolation: 'landlock', poolSize: 0, dataDir, python: SYSTEM_PYTHON });
+function openAt({ path: dataDir }: Place): Promise<Host> {
+  return createHost({ isolation: 'landlock', poolSize: 0, dataDir, python: SYSTEM_PYTHON });
 }
 
 test('a mount of a read-only session is read-only as well', async () => {
   const source = mkdtempSync(path.join(tmpdir(), 'mount-'));
   chmodSync(source, 0o777);
   writeFileSync(path.join(source, 'data.txt'), 'x');
-  await using interpreter = await createInterpreter({ poolSize: 0 });
+  await using host = await createHost({ poolSize: 0 });
   const mounts = [{ source, target: '/data', writable: false }];
-  await using session = await interpreter.createSession({ readOnly: true, mounts });
+  await using session = await host.createSession({ readOnly: true, mounts });
   const { outcome, logs } = await session.runCode(`print(open('/data/data.txt').read()); open('/data/new.txt', 'w')`);
   expect([outcome.status, logs.stdout, readdirSync(source)]).toEqual(['raised', 'x\n', ['data.txt']]);
   rmSync(source, { recursive: true });
 });
 
 test('without walls it is refused', async () => {
-  await using interpreter = await createInterpreter({ isolation: 'none', poolSize: 0 });
-  await expect(interpreter.createSession({ readOnly: true })).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' });
+  await using host = await createHost({ isolation: 'none', poolSize: 0 });
+  await expect(host.createSession({ readOnly: true })).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' });
 });

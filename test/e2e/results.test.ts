@@ -6,15 +6,15 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInterpreter, forModel, type Interpreter, type Session } from '../../src/index.ts';
+import { createHost, forModel, type Host, type Session } from '../../src/index.ts';
 
-let interpreter: Interpreter;
+let host: Host;
 let session: Session;
 beforeAll(async () => {
-  interpreter = await createInterpreter();
-  session = await interpreter.createSession();
+  host = await createHost();
+  session = await host.createSession();
 });
-afterAll(() => interpreter.close());
+afterAll(() => host.close());
 
 const isPng = (base64: string | undefined): boolean => base64?.startsWith('iVBORw0KGgo') ?? false;
 
@@ -90,8 +90,8 @@ plt.plot([1, 2]); plt.show()
 });
 
 test('a figure is kept by its id when its session is gone', async () => {
-  const { figures, results } = await interpreter.runOnce(worked('sine-plot'));
-  const content = await buffer(await interpreter.artifacts.open(figures[0]?.id ?? ''));
+  const { figures, results } = await host.runOnce(worked('sine-plot'));
+  const content = await buffer(await host.artifacts.open(figures[0]?.id ?? ''));
   expect(content.toString('base64')).toBe(results[0]?.data['image/png']);
   expect(createHash('sha256').update(content).digest('hex')).toBe(figures[0]?.sha256);
 });
@@ -122,7 +122,7 @@ for n in range(50):
 });
 
 test('output that is too long to be told is in a file, for the next run and for later', async () => {
-  await using small = await interpreter.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
+  await using small = await host.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
   const execution = await small.runCode(`for n in range(2000): print(n)`);
   const { path = '', id = '', sizeBytes } = execution.spills?.stdout ?? {};
   expect(execution.truncated?.stdout).toEqual({ totalBytes: 8890, keptBytes: 2000 });
@@ -132,11 +132,11 @@ test('output that is too long to be told is in a file, for the next run and for 
   const next = await small.runCode(`len(open(${JSON.stringify(path)}).read())`);
   expect(next.results[0]?.data['text/plain']).toBe('8890');
   expect(next.files).toEqual([]);
-  expect((await buffer(await interpreter.artifacts.open(id))).length).toBe(8890);
+  expect((await buffer(await host.artifacts.open(id))).length).toBe(8890);
 });
 
 test('output of which a model is told only a part is whole in a file that it finds from any directory', async () => {
-  await using talker = await interpreter.createSession();
+  await using talker = await host.createSession();
   const execution = await talker.runCode(`
 import os, sys
 os.makedirs('sub'); os.chdir('sub')
@@ -154,15 +154,15 @@ sys.stderr.write('e' * 4500)`);
 });
 
 test('where no later run can read it, the kept copy is named', async () => {
-  const execution = await interpreter.runOnce('for n in range(2000): print(n)');
+  const execution = await host.runOnce('for n in range(2000): print(n)');
   const { path, id = '' } = execution.spills?.stdout ?? {};
   expect(path).toBeUndefined();
   expect(forModel(execution)).toContain(`(all of it is kept as artifact ${id})`);
-  expect((await buffer(await interpreter.artifacts.open(id))).length).toBe(8890);
+  expect((await buffer(await host.artifacts.open(id))).length).toBe(8890);
 });
 
 test('a file that is uploaded while code runs is not its doing, and hides nothing that is', async () => {
-  await using busy = await interpreter.createSession();
+  await using busy = await host.createSession();
   await busy.runCode('1');
   let written: string[] = [];
   const code = `
@@ -180,7 +180,7 @@ open('later.txt', 'w').write('y')`;
 });
 
 test('an upload that the workspace has no room for is refused, and harms no run', async () => {
-  await using small = await interpreter.createSession({ limits: { workspaceMb: 4 } });
+  await using small = await host.createSession({ limits: { workspaceMb: 4 } });
   const refusal = { code: 'FILE_TOO_LARGE', message: expect.stringContaining('workspaceMb') as unknown };
   await expect(small.files.upload('big', Buffer.alloc(5 << 20))).rejects.toMatchObject(refusal);
   await small.files.upload('half', Buffer.alloc(3 << 20));
@@ -193,7 +193,7 @@ test('an upload that the workspace has no room for is refused, and harms no run'
 });
 
 test('such files have a limit too, and make room for newer ones', async () => {
-  await using small = await interpreter.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
+  await using small = await host.createSession({ limits: { outputBytes: 2000, spillMb: 1 } });
   const first = await small.runCode(`print('x' * 3_000_000)`);
   expect(first.truncated?.stdout).toMatchObject({ totalBytes: 3_000_001 });
   expect(first.spills?.stdout).toMatchObject({ sizeBytes: 2 ** 20, isCut: true });
@@ -254,11 +254,11 @@ test('only files that the run wrote are listed, and looking writes none', async 
 });
 
 test('artifacts outlive their session and are found by id', async () => {
-  const once = await interpreter.runOnce("open('data.csv', 'w').write('a,b\\n1,2\\n')");
+  const once = await host.runOnce("open('data.csv', 'w').write('a,b\\n1,2\\n')");
   const [file] = once.files;
-  const kept = await buffer(await interpreter.artifacts.open(file?.id ?? ''));
+  const kept = await buffer(await host.artifacts.open(file?.id ?? ''));
   expect(kept.toString()).toBe('a,b\n1,2\n');
-  expect(interpreter.artifacts.find(file?.id ?? '')).toMatchObject({ name: 'data.csv', sha256: file?.sha256 });
+  expect(host.artifacts.find(file?.id ?? '')).toMatchObject({ name: 'data.csv', sha256: file?.sha256 });
 });
 
 test('files go into a session and come out of it', async () => {
@@ -274,7 +274,7 @@ test('files go into a session and come out of it', async () => {
 });
 
 test('a 200 MB file is listed, hashed and downloaded with memory flat', async () => {
-  await using own = await interpreter.createSession({ limits: { fileMb: 512 } });
+  await using own = await host.createSession({ limits: { fileMb: 512 } });
   const before = process.memoryUsage().rss;
   const { files } = await own.runCode(
     "f = open('big.csv', 'w')\nfor _ in range(200): f.write('0123456789abcdef' * 65536)\nf.close()",
@@ -347,7 +347,7 @@ total / 0`);
 test('MPLBACKEND of the host changes nothing', async () => {
   process.env['MPLBACKEND'] = 'TkAgg';
   try {
-    await using own = await createInterpreter({ poolSize: 0, preload: [] });
+    await using own = await createHost({ poolSize: 0, preload: [] });
     const { results } = await own.runOnce('import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()');
     expect(isPng(results[0]?.data['image/png'])).toBe(true);
   } finally {
@@ -356,17 +356,17 @@ test('MPLBACKEND of the host changes nothing', async () => {
 });
 
 test('all rows of a table come out as CSV or Parquet, and the session is as it was', async () => {
-  await using own = await interpreter.createSession();
+  await using own = await host.createSession();
   await own.runCode(`
 import pandas as pd
 table = pd.DataFrame({'n': range(100_000), 'name': ['a,"b"'] * 100_000})
 series = table['n']`);
   const csv = await own.exportTable('table');
   expect(csv).toMatchObject({ name: 'table.csv', mime: 'text/csv' });
-  const rows = (await buffer(await interpreter.artifacts.open(csv.id))).toString().trimEnd().split('\n');
+  const rows = (await buffer(await host.artifacts.open(csv.id))).toString().trimEnd().split('\n');
   expect([rows.length, rows[0], rows.at(-1)]).toEqual([100_001, 'n,name', '99999,"a,""b"""']);
   const parquet = await own.exportTable('table', { format: 'parquet' });
-  const magic = (await buffer(await interpreter.artifacts.open(parquet.id))).subarray(0, 4).toString();
+  const magic = (await buffer(await host.artifacts.open(parquet.id))).subarray(0, 4).toString();
   expect(magic).toBe('PAR1');
   expect((await own.files.list()).files).toEqual([]);
   await own.rollback(); // of the run above: the exports are no runs
@@ -376,7 +376,7 @@ series = table['n']`);
 });
 
 test('a table whose export crashes costs nothing but the export', async () => {
-  await using own = await interpreter.createSession({ limits: { timeoutMs: 2000 } });
+  await using own = await host.createSession({ limits: { timeoutMs: 2000 } });
   await own.runCode(`
 import ctypes, pandas as pd
 class Evil:

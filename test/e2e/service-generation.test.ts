@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInterpreter, type Execution, type Interpreter } from '../../src/index.ts';
+import { createHost, type Execution, type Host } from '../../src/index.ts';
 import { CodeGenerationError, ModelUnavailableError } from '../../src/service/failures.ts';
 import type { ExecutionFailure } from '../../src/service/generation/generator.ts';
 import { LlmGenerator } from '../../src/service/generation/llm.ts';
@@ -15,18 +15,18 @@ import { parseRequest } from '../../src/service/request.ts';
 import { parseTypes, TYPES_VARIABLE, typesProbe } from '../../src/service/results/actual-type.ts';
 import { validateResults, type ResultsVerdict } from '../../src/service/results/validate.ts';
 
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter();
+  host = await createHost();
 });
-afterAll(() => interpreter.close());
+afterAll(() => host.close());
 
 /** As the service does it: the code, then the question for its types, in one session. */
 async function runAndValidate(
   code: string,
   expected: Readonly<Record<string, string>>,
 ): Promise<{ readonly execution: Execution; readonly verdict: ResultsVerdict; readonly isProbed: boolean }> {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   const execution = await session.runCode(code, { resultVariable: 'results' });
   const probe = typesProbe(await readPython('cell/result_types.py'), Object.keys(expected));
   const { value } = await session.runCode(probe, { resultVariable: TYPES_VARIABLE, echo: 'none' });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, type TestContext } from 'vitest';
 import { Transcript, type TranscriptItem } from '../../src/execution/transcript.ts';
-import { createInterpreter, type Execution, type Interpreter, type Json, type RunOptions } from '../../src/index.ts';
+import { createHost, type Execution, type Host, type Json, type RunOptions } from '../../src/index.ts';
 import type { Notebook } from '../../src/notebook/nbformat.ts';
 import type { ExecutionRecord } from '../../src/service/records/record.ts';
 import { Records } from '../../src/service/records/records.ts';
@@ -18,24 +18,24 @@ import { shownBy, type Shown } from '../support/shown-outputs.ts';
 const INSTALL_TIMEOUT_MS = 360_000;
 const isRequired = process.env['CI'] === 'true';
 
-let interpreter: Interpreter;
+let host: Host;
 let found: NotebookTools | { readonly problem: string };
 let home: string;
 let records: Records;
 
 beforeAll(async () => {
   found = await installNotebookTools();
-  interpreter = await createInterpreter();
+  host = await createHost();
 }, INSTALL_TIMEOUT_MS);
-afterAll(() => interpreter.close());
+afterAll(() => host.close());
 
 beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
   records = new Records({
     agentDataDir: home,
     showroom: FILES_HERE,
-    pythonVersion: interpreter.environment.version,
-    openArtifact: (id) => interpreter.artifacts.open(id),
+    pythonVersion: host.environment.version,
+    openArtifact: (id) => host.artifacts.open(id),
   });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
@@ -90,7 +90,7 @@ async function run(
   { capabilityContextData }: PythonExecutionRequest,
   options: RunOptions = {},
 ): Promise<Run> {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   await session.setContext(capabilityContextData ?? {});
   const transcript = new Transcript(1 << 20);
   for await (const event of session.stream(code, { ...options, resultVariable: 'results' })) transcript.add(event);

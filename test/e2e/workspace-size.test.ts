@@ -2,22 +2,22 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../src/index.ts';
+import { createHost, type Host } from '../../src/index.ts';
 
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter({
+  host = await createHost({
     preload: [],
     poolSize: 1,
     limits: { workspaceMb: 4, fileMb: 400, rollbackMb: 0 },
   });
 });
-afterAll(() => interpreter.close());
+afterAll(() => host.close());
 
 const TOO_LARGE = /^the workspace holds \d+ MB, which is more than the 4 MB that it may hold$/;
 
 test('quick runs that fill the workspace fail from the one on that does, and say why', async () => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   const ends: string[] = [];
   for (let run = 0; run < 4; run += 1) {
     const { outcome } = await session.runCode(`x = ${run}; open("file-${run}", "wb").write(bytes(2_100_000));`);
@@ -28,7 +28,7 @@ test('quick runs that fill the workspace fail from the one on that does, and say
 });
 
 test('a run that does not make it larger says that it is too large, and else ends as it ends', async () => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   await session.runCode('open("file", "wb").write(bytes(9_000_000))');
   const next = await session.runCode('x = 1');
   expect(next).toMatchObject({ outcome: { status: 'succeeded' }, state: { status: 'preserved' } });
@@ -36,7 +36,7 @@ test('a run that does not make it larger says that it is too large, and else end
 });
 
 test('a long run can tidy up, and then all is well', async () => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   await session.runCode('open("file", "wb").write(bytes(9_000_000))');
   await new Promise((resolve) => setTimeout(resolve, 400)); // it is seen from outside
   const tidied = await session.runCode('import os, time; time.sleep(0.5); os.remove("file"); x = 41');
@@ -46,7 +46,7 @@ test('a long run can tidy up, and then all is well', async () => {
 });
 
 test('a long run that makes it larger still is ended', async () => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   await session.runCode('open("file", "wb").write(bytes(9_000_000))');
   await new Promise((resolve) => setTimeout(resolve, 400));
   const { outcome } = await session.runCode('import time; open("more", "wb").write(bytes(9_000_000)); time.sleep(5)');
@@ -54,13 +54,13 @@ test('a long run that makes it larger still is ended', async () => {
 });
 
 test('holes in files take no room', async () => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   const { outcome } = await session.runCode('open("sparse", "wb").truncate(100_000_000);');
   expect(outcome.status).toBe('succeeded');
 });
 
 test('far above the limit no code runs until files are removed from outside', async () => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   await session.runCode('import os');
   const large = path.join(session.files.location, 'large');
   for (let part = 0; part < 10; part += 1) appendFileSync(large, Buffer.alloc(30 << 20)); // as many quick runs could

@@ -2,8 +2,8 @@ import type { Config } from '../../config.ts';
 import type { Event } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
-import type { Session } from '../../session/session.ts';
+import type { Host } from '../../host/host.ts';
+import type { Session } from '../../host/session.ts';
 import { forModel } from '../../text/for-model.ts';
 import { describeSurroundings } from '../../tool/description.ts';
 import type { CallOptions, Observation, Tool, ToolDefinition } from '../../tool/tool.ts';
@@ -18,7 +18,7 @@ export interface Watcher {
 
 export interface SessionToolParts {
   readonly session: Session;
-  readonly interpreter: Interpreter;
+  readonly host: Host;
   readonly limits: Config['limits'];
   readonly watcher: Watcher;
 }
@@ -33,10 +33,10 @@ export class SessionTool implements Tool {
   }
 
   define(): Promise<ToolDefinition> {
-    const { interpreter, session, limits } = this.#parts;
+    const { host, session, limits } = this.#parts;
     const { timeoutMs, memoryMb } = limits;
     const surroundings = describeSurroundings({
-      environment: interpreter.environment,
+      environment: host.environment,
       isolation: session.isolation,
       timeoutMs,
       memoryMb,

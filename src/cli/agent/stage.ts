@@ -1,7 +1,7 @@
 import type { Display } from '../../agent/chat/display.ts';
 import type { Event } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
+import type { Host } from '../../host/host.ts';
 import type { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import type { Picture } from '../../tool/pictures.ts';
 import { describeEnd } from '../failure.ts';
@@ -11,7 +11,7 @@ import type { Watcher } from './session-tool.ts';
 
 export interface StageParts {
   readonly display: Display;
-  readonly artifacts: Interpreter['artifacts'];
+  readonly artifacts: Host['artifacts'];
   /** Where what the code makes is put, for the user to keep. */
   readonly folder: RunFolder;
   readonly environment: NodeJS.ProcessEnv;

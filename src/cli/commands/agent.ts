@@ -9,8 +9,8 @@ import { LIMIT_REACHED } from '../../agent/loop.ts';
 import { OpenAILLM } from '../../model/openai.ts';
 import { parseConfig } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
-import type { Session } from '../../session/session.ts';
+import { createHost, type Host } from '../../host/host.ts';
+import type { Session } from '../../host/session.ts';
 import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { SESSION_TOOL, SessionTool } from '../agent/session-tool.ts';
 import { Stage } from '../agent/stage.ts';
@@ -65,10 +65,8 @@ async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Contex
   const { preload: _, ...input } = configOf(flags, environment); // what models use most is worth its time here
   const config = parseConfig(input, environment);
   await using stack = new AsyncDisposableStack();
-  const interpreter = stack.use(
-    await createInterpreter({ ...input, dataDir: config.dataDir, signal: lifetime.signal }),
-  );
-  const session = await openSession(interpreter, flags);
+  const host = stack.use(await createHost({ ...input, dataDir: config.dataDir, signal: lifetime.signal }));
+  const session = await openSession(host, flags);
   const notes = await uploadAll(session, files);
   const display = makeDisplay(context);
   const folder = new RunFolder(
@@ -76,9 +74,9 @@ async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Contex
       ? path.join(config.dataDir, 'tool-artifacts', randomUUID())
       : path.resolve(flags.outputDir),
   );
-  const { artifacts } = interpreter;
+  const { artifacts } = host;
   const stage = new Stage({ display, artifacts, folder, environment, isTerminal: stdout.isTerminal });
-  const tool = new SessionTool({ session, interpreter, limits: config.limits, watcher: stage });
+  const tool = new SessionTool({ session, host, limits: config.limits, watcher: stage });
   const { maxIterations, react = false } = flags;
   const partner = new Agent({
     name: 'vivarium',
@@ -89,12 +87,12 @@ async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Contex
   });
   await partner.toolset({ tools: () => [tool] });
   const owned = stack.move();
-  const python = `Python ${interpreter.environment.version}, walls: ${session.isolation.level}`;
+  const python = `Python ${host.environment.version}, walls: ${session.isolation.level}`;
   return { agent: partner, display, python, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function openSession(interpreter: Interpreter, { mount = [], allowNetwork = false }: AgentFlags): Promise<Session> {
-  return interpreter.createSession({ mounts: mount.map(parseMount), network: allowNetwork, idleMs: null });
+function openSession(host: Host, { mount = [], allowNetwork = false }: AgentFlags): Promise<Session> {
+  return host.createSession({ mounts: mount.map(parseMount), network: allowNetwork, idleMs: null });
 }
 
 /** Puts files into the session, and says so for the model. */

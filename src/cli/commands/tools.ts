@@ -1,5 +1,5 @@
 import { parseConfig } from '../../config.ts';
-import { createInterpreter } from '../../session/interpreter.ts';
+import { createHost } from '../../host/host.ts';
 import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
 import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
 import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/schema-forms.ts';
@@ -15,13 +15,13 @@ export interface ToolsFlags extends MachineFlags {
 export async function tools(flags: ToolsFlags, { environment, stdout, lifetime }: Context): Promise<number> {
   const input = configOf(flags, environment);
   const { dataDir } = parseConfig(input, environment);
-  await using interpreter = await createInterpreter({ ...input, dataDir, signal: lifetime.signal });
-  await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: interpreter });
-  await using codeInterpreter = new CodeInterpreterTool({ engine: interpreter });
-  await using notebook = new IPythonInterpreter({ engine: interpreter });
+  await using host = await createHost({ ...input, dataDir, signal: lifetime.signal });
+  await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: host });
+  await using codeInterpreter = new CodeInterpreterTool({ engine: host });
+  await using notebook = new IPythonInterpreter({ engine: host });
   const all = [...toolset.tools(), codeInterpreter, notebook.toTool()];
   const definitions = await Promise.all(all.map((tool) => tool.define()));
-  const traits = { isReadOnly: false, usesNetwork: interpreter.isolation.network !== 'none' };
+  const traits = { isReadOnly: false, usesNetwork: host.isolation.network !== 'none' };
   const forms = {
     openai: () => definitions.map(toOpenAITool),
     anthropic: () => definitions.map(toAnthropicTool),

@@ -74,9 +74,9 @@ export async function openService(
   { environment }: Context,
 ): Promise<PythonExecutorService> {
   const { startPythonExecutor } = await import('../../service/start.ts');
-  const { limits: _, dataDir: __, ...interpreterSettings } = configOf(machineFlags(flags), environment);
+  const { limits: _, dataDir: __, ...hostSettings } = configOf(machineFlags(flags), environment);
   const { configuration, dataDir, baseDir } = setup;
-  return startPythonExecutor({ config: configuration, dataDir, baseDir, environment, interpreterSettings });
+  return startPythonExecutor({ config: configuration, dataDir, baseDir, environment, hostSettings });
 }
 
 /** Fails at once when code is to be written and nothing says which model writes it. */

@@ -113,8 +113,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
   }
 
   #assertOpen(): void {
-    if (this.#closing !== null)
-      throw new VivariumError('ENGINE_CLOSED', 'The interpreter is closed. Create a new one.');
+    if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The host is closed. Create a new one.');
   }
 
   /** The zygote; a new one when the last has died. */

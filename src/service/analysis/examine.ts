@@ -1,5 +1,5 @@
 import type { Execution } from '../../execution/execution.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
+import type { Host } from '../../host/host.ts';
 import { readAnalyzer, type ModuleSource } from '../python-files.ts';
 import { Facts, unanalyzable } from './facts.ts';
 
@@ -8,12 +8,12 @@ const TIMEOUT_MS = 30_000;
 
 /** Reads code with the parser and compiler of the Python that will run it, in a session of its own: it may be hostile. */
 export class Examiner {
-  readonly #interpreter: Pick<Interpreter, 'runOnce'>;
+  readonly #host: Pick<Host, 'runOnce'>;
   readonly #timeoutMs: number;
   #program: Promise<string> | undefined;
 
-  constructor(interpreter: Pick<Interpreter, 'runOnce'>, options: { readonly timeoutMs?: number } = {}) {
-    this.#interpreter = interpreter;
+  constructor(host: Pick<Host, 'runOnce'>, options: { readonly timeoutMs?: number } = {}) {
+    this.#host = host;
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   }
 
@@ -21,10 +21,13 @@ export class Examiner {
   async examine(code: string, options: { readonly signal?: AbortSignal } = {}): Promise<Facts> {
     if (code.length > MAX_CHARACTERS) return unanalyzable(null, `the code is longer than ${MAX_CHARACTERS} characters`);
     this.#program ??= readAnalyzer().then(programOf);
-    const execution = await this.#interpreter.runOnce(
-      `${await this.#program}\nfacts = report(${JSON.stringify(code)})`,
-      { initCode: null, echo: 'none', resultVariable: 'facts', timeoutMs: this.#timeoutMs, ...options },
-    );
+    const execution = await this.#host.runOnce(`${await this.#program}\nfacts = report(${JSON.stringify(code)})`, {
+      initCode: null,
+      echo: 'none',
+      resultVariable: 'facts',
+      timeoutMs: this.#timeoutMs,
+      ...options,
+    });
     if (execution.outcome.status === 'cancelled') options.signal?.throwIfAborted();
     return factsOf(execution);
   }

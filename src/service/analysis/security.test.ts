@@ -1,20 +1,20 @@
 /** What analysis finds in code, with the Python that runs it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
+import { createHost, type Host } from '../../host/host.ts';
 import { Examiner } from './examine.ts';
 import { tidy, type Finding } from './finding.ts';
 import { securityFindings } from './security.ts';
 
-let interpreter: Interpreter;
+let host: Host;
 let examiner: Examiner;
 beforeAll(async () => {
-  interpreter = await createInterpreter({
+  host = await createHost({
     preload: [],
     initCode: 'raise SystemExit("init code has no business here")',
   });
-  examiner = new Examiner(interpreter);
+  examiner = new Examiner(host);
 });
-afterAll(() => interpreter?.close());
+afterAll(() => host?.close());
 
 async function findingsIn(code: string): Promise<Finding[]> {
   return tidy(securityFindings(await examiner.examine(`results = {}\n${code}`)));
@@ -147,7 +147,7 @@ test('a name beyond what is looked at is a high risk, not nothing', async () => 
 });
 
 test('an analysis that takes too long is an issue, and one that is given up rejects', async () => {
-  const hasty = new Examiner(interpreter, { timeoutMs: 1 });
+  const hasty = new Examiner(host, { timeoutMs: 1 });
   const facts = await hasty.examine('x = [\n' + '1 + 1,\n'.repeat(30_000) + ']');
   expect(facts.syntax[0]?.message).toMatch(/could not be analyzed within 1 ms/u);
   await expect(examiner.examine('1', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { ConfigInput } from '../../config.ts';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
+import { createHost, type Host } from '../../host/host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import { ContainerConfigurationError } from '../failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
@@ -11,14 +11,14 @@ import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
 
 /** How an interpreter on this machine is made. */
-export type InterpreterSettings = Omit<ConfigInput, 'dataDir'>;
+export type HostSettings = Omit<ConfigInput, 'dataDir'>;
 
 interface ExecutorsOptions {
   readonly dataDir: string;
   /** What the interpreter of our own is made with; it wins over the configuration. */
-  readonly settings: InterpreterSettings;
+  readonly settings: HostSettings;
   /** Somebody else's interpreter, to be used in place of one of our own. */
-  readonly shared: Interpreter | undefined;
+  readonly shared: Host | undefined;
 }
 
 /** Where code runs, started when it is first needed: sessions of this machine, and on a Jupyter server a kernel for each mode. */
@@ -43,15 +43,15 @@ export class Executors implements AsyncDisposable {
   }
 
   /** Sessions of this machine: they also analyze code that runs elsewhere. */
-  local(): Promise<Interpreter> {
-    return this.#local.interpreter();
+  local(): Promise<Host> {
+    return this.#local.host();
   }
 
   /** A file that a run left. Sessions of this machine may be somebody else's, with a store of their own. */
   async openArtifact(method: ExecutionMethod, id: string): Promise<AsyncIterable<Uint8Array>> {
     const kernels = Object.values(this.#container).filter(({ isOpen }) => isOpen); // both have the same store
     const ran = method === 'local' ? this.#local : (kernels[0] ?? this.#local);
-    return (await ran.interpreter()).artifacts.open(id);
+    return (await ran.host()).artifacts.open(id);
   }
 
   /** What a generator may count on. */
@@ -70,7 +70,7 @@ export class Executors implements AsyncDisposable {
     await Promise.all([...own, ...Object.values(this.#container)].map((executor) => executor[Symbol.asyncDispose]()));
   }
 
-  #make(open: () => Promise<Interpreter>, method: ExecutionMethod): SessionExecutor {
+  #make(open: () => Promise<Host>, method: ExecutionMethod): SessionExecutor {
     const { mounts, memory_mb: memoryMb } = this.#configuration.framework.execution.local;
     const guard = ({ approvedKinds }: Job): Promise<string> =>
       readOnlyGuard(this.#configuration, { approved: approvedKinds });
@@ -83,23 +83,23 @@ export class Executors implements AsyncDisposable {
     });
   }
 
-  async #openLocal(): Promise<Interpreter> {
+  async #openLocal(): Promise<Host> {
     const { shared, dataDir, settings } = this.#options;
     if (shared !== undefined) return shared;
     const { python_env_path: place } = this.#configuration.framework.execution.local;
-    return createInterpreter({ dataDir, ...(place !== undefined && { python: interpreterIn(place) }), ...settings });
+    return createHost({ dataDir, ...(place !== undefined && { python: hostIn(place) }), ...settings });
   }
 
-  async #openContainer(mode: ExecutionMode): Promise<Interpreter> {
+  async #openContainer(mode: ExecutionMode): Promise<Host> {
     const { url, token } = endpointOf(this.#configuration, mode);
     if (token === undefined) throw noToken();
     const jupyter = { url, token, kernelName: this.#configuration.framework.execution.modes[mode].kernel_name };
-    return createInterpreter({ dataDir: this.#options.dataDir, jupyter });
+    return createHost({ dataDir: this.#options.dataDir, jupyter });
   }
 }
 
 /** An environment is named by its directory, or by its interpreter. */
-function interpreterIn(place: string): string {
+function hostIn(place: string): string {
   return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true ? path.join(place, 'bin', 'python') : place;
 }
 

@@ -1,6 +1,6 @@
 import { VivariumError } from '../../errors.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
-import type { Session } from '../../session/session.ts';
+import type { Host } from '../../host/host.ts';
+import type { Session } from '../../host/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { readPython } from '../../engine/python-files.ts';
 import { WorkflowError } from '../failures.ts';
@@ -14,7 +14,7 @@ const EFFECTS_NAME = '_vivarium_effects';
 
 export interface SessionExecutorOptions {
   /** Called when the first code is to run. */
-  readonly open: () => Promise<Interpreter>;
+  readonly open: () => Promise<Host>;
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
   readonly memoryMb: number;
   /** Whether the walls are ours. */
@@ -26,7 +26,7 @@ export interface SessionExecutorOptions {
 /** Runs each piece of code in a session of its own. */
 export class SessionExecutor implements CodeExecutor {
   readonly #options: SessionExecutorOptions;
-  #opening: Promise<Interpreter> | undefined;
+  #opening: Promise<Host> | undefined;
 
   constructor(options: SessionExecutorOptions) {
     this.#options = options;
@@ -38,7 +38,7 @@ export class SessionExecutor implements CodeExecutor {
   }
 
   /** What runs the code; a start that failed is tried again by whoever asks next. */
-  interpreter(): Promise<Interpreter> {
+  host(): Promise<Host> {
     this.#opening ??= this.#options.open().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
@@ -47,21 +47,21 @@ export class SessionExecutor implements CodeExecutor {
   }
 
   async run(job: Job): Promise<JobResult> {
-    const interpreter = await this.interpreter();
-    await using session = await this.#openSession(interpreter, job);
+    const host = await this.host();
+    await using session = await this.#openSession(host, job);
     for (const file of job.files) await session.files.upload(file.name, file.read());
     if (job.context !== null) await session.setContext(job.context);
     const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
     const ran = transcript.execution();
     const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
-    const value = await orElse(ran.value, () => wholeResults(session, interpreter.artifacts, ran.value, bounds));
+    const value = await orElse(ran.value, () => wholeResults(session, host.artifacts, ran.value, bounds));
     const execution = value === undefined ? ran : { ...ran, value };
     const isOver = execution.outcome.status !== 'succeeded';
     return {
       startedAt,
       execution,
-      python: interpreter.environment.python,
+      python: host.environment.python,
       outputs: transcript.items(),
       resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
       attempts: job.isPreview
@@ -71,13 +71,13 @@ export class SessionExecutor implements CodeExecutor {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const interpreter = await this.#opening?.catch(() => undefined);
-    await interpreter?.close();
+    const host = await this.#opening?.catch(() => undefined);
+    await host?.close();
   }
 
-  async #openSession(interpreter: Interpreter, job: Job): Promise<Session> {
+  async #openSession(host: Host, job: Job): Promise<Session> {
     const isReadOnly = job.mode === 'read_only';
-    return interpreter.createSession({
+    return host.createSession({
       initCode: [
         NOTE_WORKSPACE,
         ...(isReadOnly ? [await this.#options.guard(job)] : []),

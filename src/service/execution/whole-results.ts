@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import { parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../host/session.ts';
 import { cutParts } from '../results/record.ts';
 
 export interface Bounds {

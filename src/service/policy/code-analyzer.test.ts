@@ -1,6 +1,6 @@
 /** Analysis and policy together, with real Python. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
+import { createHost, type Host } from '../../host/host.ts';
 import { Examiner } from '../analysis/examine.ts';
 import { loadConfiguration } from '../config/load.ts';
 import type { Configuration } from '../config/schema.ts';
@@ -12,11 +12,11 @@ import { approvalSummary, evaluateApproval } from './evaluator.ts';
 const SELECTIVE = 'approval: { capabilities: { python_execution: { mode: control_writes } } }';
 const WRITES_ON = `${SELECTIVE}\nexecution_control: { epics: { writes_enabled: true } }`;
 
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter({ preload: [] });
+  host = await createHost({ preload: [] });
 });
-afterAll(() => interpreter?.close());
+afterAll(() => host?.close());
 
 function configured(text: string): Promise<Configuration> {
   return loadConfiguration({ text, environment: {} });
@@ -27,7 +27,7 @@ async function analyze(code: string, text = WRITES_ON, analyzer = newAnalyzer())
 }
 
 function newAnalyzer(): CodeAnalyzer {
-  return new CodeAnalyzer(new Examiner(interpreter));
+  return new CodeAnalyzer(new Examiner(host));
 }
 
 test.each([

@@ -1,8 +1,8 @@
 /** The guard of read-only runs, in real sessions, against a package that looks like pyepics. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
-import type { Session } from '../../session/session.ts';
+import { createHost, type Host } from '../../host/host.ts';
+import type { Session } from '../../host/session.ts';
 import { loadConfiguration } from '../config/load.ts';
 import { readOnlyGuard, type GuardOptions } from './guard.ts';
 
@@ -48,15 +48,15 @@ class PV:
 
 const CONFIGURATION = 'approval: {}\ncontrol_system: { patterns: { write: [plant.Valve().open] } }';
 
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter({ preload: [] });
+  host = await createHost({ preload: [] });
 });
-afterAll(() => interpreter?.close());
+afterAll(() => host?.close());
 
 async function guarded(text = CONFIGURATION, options: GuardOptions = {}): Promise<Session> {
   const configuration = await loadConfiguration({ text, environment: {} });
-  const session = await interpreter.createSession({ initCode: await readOnlyGuard(configuration, options) });
+  const session = await host.createSession({ initCode: await readOnlyGuard(configuration, options) });
   for (const [path, source] of Object.entries(EPICS)) await session.files.upload(path, Buffer.from(source));
   return session;
 }
@@ -96,7 +96,7 @@ test.each(WRITES)('O-131: %j is refused in a read-only run', async (code) => {
 });
 
 test.each(WRITES)('O-131: %j works without the guard', async (code) => {
-  await using session = await interpreter.createSession();
+  await using session = await host.createSession();
   for (const [path, source] of Object.entries(EPICS)) await session.files.upload(path, Buffer.from(source));
   expect(await run(session, code)).toMatchObject({ outcome: { status: 'succeeded' } });
 });

@@ -1,7 +1,7 @@
 /** U-63: every combination of settings and findings, and what becomes of the code. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
+import { createHost, type Host } from '../../host/host.ts';
 import { Examiner } from '../analysis/examine.ts';
 import type { Facts } from '../analysis/facts.ts';
 import { loadConfiguration } from '../config/load.ts';
@@ -125,13 +125,13 @@ const CASES: readonly Case[] = GLOBAL_MODES.flatMap((global) =>
 );
 
 const facts = new Map<string, Facts>();
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter({ preload: [] });
-  const examiner = new Examiner(interpreter);
+  host = await createHost({ preload: [] });
+  const examiner = new Examiner(host);
   for (const code of Object.values(CODE)) facts.set(code, await examiner.examine(code));
 });
-afterAll(() => interpreter?.close());
+afterAll(() => host?.close());
 
 function fits(row: Row, settings: Case): boolean {
   return (Object.keys(settings) as (keyof Case)[]).every((key) => {

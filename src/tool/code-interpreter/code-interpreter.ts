@@ -2,7 +2,7 @@ import os from 'node:os';
 import { z } from 'zod';
 import { parse } from '../../config.ts';
 import type { Execution } from '../../execution/execution.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
+import type { Host } from '../../host/host.ts';
 import { forModel } from '../../text/for-model.ts';
 import { isAnswer, readArguments, refuse } from '../answers.ts';
 import { describeSurroundings } from '../description.ts';
@@ -26,7 +26,7 @@ export interface CodeInterpreterOptions extends AccessOptions {
   /** Lists plots under `files` as well. */
   readonly plotsInFiles?: boolean;
   /** Shared; without it the tool starts one of its own. */
-  readonly engine?: Interpreter | null;
+  readonly engine?: Host | null;
 }
 
 /** Code under either of its names: some agents call it `input`. */

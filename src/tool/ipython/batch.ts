@@ -37,7 +37,7 @@ export class BatchIPythonInterpreter implements AsyncDisposable {
   async reset(): Promise<void> {
     const interpreters = [...this.#interpreters.values()];
     this.#interpreters.clear();
-    await Promise.all(interpreters.map(async (interpreter) => (await interpreter).close()));
+    await Promise.all(interpreters.map(async (host) => (await host).close()));
   }
 
   async close(): Promise<void> {

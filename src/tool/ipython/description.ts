@@ -1,4 +1,4 @@
-import type { Interpreter } from '../../session/interpreter.ts';
+import type { Host } from '../../host/host.ts';
 import type { ActionDescription } from '../action/description.ts';
 import { describeMounts, describePython, describeWalls, seconds } from '../description.ts';
 import { isolationOf, resolveAccess } from '../place/access.ts';
@@ -18,7 +18,7 @@ export const OWN_DESCRIPTION: ActionDescription = {
 /** The text that the original promises, made true: with the real limit, and with what is known of the interpreter. */
 export function describeNotebook(
   { timeout, access: given, userDataDir }: IPythonSettings,
-  engine: Interpreter | undefined,
+  engine: Host | undefined,
 ): string {
   const access = resolveAccess(given, engine ?? NO_ENGINE);
   const isolation = isolationOf(engine ?? NO_ENGINE, access);

@@ -1,10 +1,10 @@
 import { Limits } from '../../config.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { Execution } from '../../execution/execution.ts';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
-import { resolveKey } from '../../session/keys.ts';
-import type { InterpreterOptions, SessionOptions } from '../../session/options.ts';
-import type { Session } from '../../session/session.ts';
+import { createHost, type Host } from '../../host/host.ts';
+import { resolveKey } from '../../host/keys.ts';
+import type { HostOptions, SessionOptions } from '../../host/options.ts';
+import type { Session } from '../../host/session.ts';
 import { extractCode } from '../../text/extract-code.ts';
 import { ActionReturn, ActionStatusCode } from '../action/action-return.ts';
 import { BaseAction } from '../action/base-action.ts';
@@ -56,12 +56,12 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
   }
 
   /** Starts an interpreter and a session in it. Who starts them closes the first. */
-  static async startKernel(options: InterpreterOptions = {}): Promise<[manager: Interpreter, client: Session]> {
-    const manager = await createInterpreter(options);
+  static async startKernel(options: HostOptions = {}): Promise<[manager: Host, client: Session]> {
+    const manager = await createHost(options);
     return [manager, await manager.createSession({ initCode: startCodeWith('') })];
   }
 
-  static start_kernel(options?: InterpreterOptions): Promise<[manager: Interpreter, client: Session]> {
+  static start_kernel(options?: HostOptions): Promise<[manager: Host, client: Session]> {
     return IPythonInterpreter.startKernel(options);
   }
 
@@ -173,7 +173,7 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     for (const [key] of ended.slice(0, -MAX_ENDED)) this.#sessions.delete(key);
   }
 
-  async #sessionOptions(engine: Interpreter): Promise<SessionOptions> {
+  async #sessionOptions(engine: Host): Promise<SessionOptions> {
     const { userDataDir, userDataWritable: writable, access } = this.#settings;
     const named = userDataDir();
     if (named === '') return { initCode: startCodeWith(''), ...resolveAccess(access, engine) };

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { parse } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
+import type { Host } from '../../host/host.ts';
 import type { ActionOptions } from '../action/base-action.ts';
 import { accessShape, type AccessOptions } from '../place/access.ts';
 import { DEFAULT_WORK_DIR } from './images.ts';
@@ -19,7 +19,7 @@ export interface IPythonOptions extends ActionOptions, AccessOptions {
   /** Lets the code write in the user data directory too. */
   readonly userDataWritable?: boolean;
   /** Shared; without it the action starts one of its own. */
-  readonly engine?: Interpreter | null;
+  readonly engine?: Host | null;
 }
 
 const MAX_TIMEOUT_S = 24 * 3600;

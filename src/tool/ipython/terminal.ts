@@ -22,10 +22,10 @@ export async function getMultilineInput(hint: string, terminal?: Terminal): Prom
 }
 
 /** Asks for code and shows what it gives, until the input has ended or nothing is entered; on a terminal as above. */
-export async function runConsole(terminal?: Terminal, interpreter = codeInterpreter): Promise<void> {
-  if (terminal !== undefined) return converse(terminal, interpreter);
+export async function runConsole(terminal?: Terminal, host = codeInterpreter): Promise<void> {
+  if (terminal !== undefined) return converse(terminal, host);
   using own = openTerminal();
-  await converse(own, interpreter);
+  await converse(own, host);
 }
 
 async function readLines(hint: string, { input, output }: Terminal): Promise<string> {
@@ -39,11 +39,11 @@ async function readLines(hint: string, { input, output }: Terminal): Promise<str
   return lines.join('\n');
 }
 
-async function converse(terminal: Terminal, interpreter: IPythonInterpreter): Promise<void> {
+async function converse(terminal: Terminal, host: IPythonInterpreter): Promise<void> {
   for (;;) {
     const code = await readLines('Enter python code:', terminal);
     if (code.trim() === '') return;
-    const returned = await interpreter.run(code);
+    const returned = await host.run(code);
     terminal.output.write(`${returned.errmsg ?? returned.formatResult()}\n`);
     if (terminal.input.readableEnded || terminal.input.destroyed) return;
   }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Mount, Variables } from '../../config.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
-import type { SessionOptions } from '../../session/options.ts';
+import type { Host } from '../../host/host.ts';
+import type { SessionOptions } from '../../host/options.ts';
 
 /** What of the host the sessions of a tool see and reach. Nothing, unless it is given here or to the engine. */
 export type AccessOptions = Pick<SessionOptions, 'mounts' | 'network' | 'environment'>;
@@ -14,13 +14,13 @@ export const accessShape = {
   environment: Variables.optional(),
 };
 
-export type Access = Interpreter['access'];
+export type Access = Host['access'];
 type Given = { readonly [K in keyof Access]?: Access[K] | undefined };
 
 /** What a tool was given, else what its engine gives; and with it what the tool itself needs. */
 export function resolveAccess(
   given: Given,
-  { access }: Pick<Interpreter, 'access'>,
+  { access }: Pick<Host, 'access'>,
   own: Partial<Pick<Access, 'mounts' | 'environment'>> = {},
 ): Access {
   return {

@@ -1,32 +1,32 @@
 import { VivariumError } from '../../errors.ts';
-import { createInterpreter, type Interpreter } from '../../session/interpreter.ts';
-import type { InterpreterOptions } from '../../session/options.ts';
+import { createHost, type Host } from '../../host/host.ts';
+import type { HostOptions } from '../../host/options.ts';
 
 /** The interpreter that a tool runs on: one that it was given and shares, or one of its own, started when first needed. */
 export class LazyEngine implements AsyncDisposable {
-  readonly #given: Interpreter | undefined;
-  readonly #options: InterpreterOptions;
-  #own: Promise<Interpreter> | undefined;
-  #known: Interpreter | undefined;
+  readonly #given: Host | undefined;
+  readonly #options: HostOptions;
+  #own: Promise<Host> | undefined;
+  #known: Host | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(given: Interpreter | undefined, options: InterpreterOptions = {}) {
+  constructor(given: Host | undefined, options: HostOptions = {}) {
     this.#given = given;
     this.#known = given;
     this.#options = options;
   }
 
   /** The interpreter, if there is one by now. */
-  get known(): Interpreter | undefined {
+  get known(): Host | undefined {
     return this.#known;
   }
 
-  async get(): Promise<Interpreter> {
+  async get(): Promise<Host> {
     if (this.#closing !== undefined) {
       throw new VivariumError('ENGINE_CLOSED', 'The tool is closed. Create a new one.');
     }
     if (this.#given !== undefined) return this.#given;
-    this.#own ??= createInterpreter(this.#options).catch((error: unknown) => {
+    this.#own ??= createHost(this.#options).catch((error: unknown) => {
       this.#own = undefined; // what was in the way may be gone at the next call
       throw error;
     });

@@ -1,5 +1,5 @@
 import { VivariumError } from '../../errors.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../host/session.ts';
 
 /** A session that is opened when first needed, and opened anew where it has ended. */
 export class LazySession {

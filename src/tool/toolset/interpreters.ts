@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { VivariumError } from '../../errors.ts';
-import { resolveKey } from '../../session/keys.ts';
-import type { SessionOptions } from '../../session/options.ts';
-import type { Session } from '../../session/session.ts';
+import { resolveKey } from '../../host/keys.ts';
+import type { SessionOptions } from '../../host/options.ts';
+import type { Session } from '../../host/session.ts';
 import type { Caller } from '../context.ts';
 import type { LazyEngine } from '../place/lazy-engine.ts';
 import { whyGone } from '../place/lazy-session.ts';

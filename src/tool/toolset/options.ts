@@ -2,7 +2,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { Limits, parse } from '../../config.ts';
-import type { Interpreter } from '../../session/interpreter.ts';
+import type { Host } from '../../host/host.ts';
 import { accessShape, type AccessOptions } from '../place/access.ts';
 import { DEFAULT_INIT_CODE } from './init-code.ts';
 
@@ -13,7 +13,7 @@ export interface ToolSetOptions extends AccessOptions {
   /** Whether they may change what is there; true unless said otherwise. */
   readonly workdirWritable?: boolean;
   /** Shared by whoever was given it, and closed by nobody here; without it the toolset starts one of its own. */
-  readonly engine?: Interpreter | null;
+  readonly engine?: Host | null;
   /** Runs once in each interpreter; null for nothing. */
   readonly initCode?: string | null;
   readonly init_code?: string | null;

@@ -1,7 +1,7 @@
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
-import type { RunOptions } from '../../session/options.ts';
-import type { Session } from '../../session/session.ts';
+import type { RunOptions } from '../../host/options.ts';
+import type { Session } from '../../host/session.ts';
 import { isAnswer } from '../answers.ts';
 import type { LazyEngine } from '../place/lazy-engine.ts';
 import { picturesOf } from '../pictures.ts';

@@ -1,5 +1,5 @@
 import type { Mount } from '../../config.ts';
-import type { SessionOptions } from '../../session/options.ts';
+import type { SessionOptions } from '../../host/options.ts';
 import type { Caller } from '../context.ts';
 import { describeSurroundings } from '../description.ts';
 import { isolationOf, resolveAccess } from '../place/access.ts';

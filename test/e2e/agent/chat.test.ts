@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { test } from 'vitest';
 import { Agent } from '../../../src/agent.ts';
 import { toolResults } from '../../support/openai-server.ts';
-import { inSession, script, useInterpreter } from './laboratory.ts';
+import { inSession, script, useHost } from './laboratory.ts';
 
-const lab = useInterpreter();
+const lab = useHost();
 
 /** What a chat shows when these lines are typed. */
 async function chat(agent: Agent, lines: readonly string[]): Promise<string> {

@@ -9,9 +9,9 @@ import { ChatOpenAI } from '@langchain/openai';
 import { test } from 'vitest';
 import { ErrorEvent, FunctionCallingAgent, OpenAILLM, type AgentEvent } from '../../../src/agent.ts';
 import { OpenAIServer } from '../../support/openai-server.ts';
-import { code, inSession, script, useInterpreter } from './laboratory.ts';
+import { code, inSession, script, useHost } from './laboratory.ts';
 
-const lab = useInterpreter();
+const lab = useHost();
 
 test('a busy or failing endpoint is asked again, as soon as it allows', async () => {
   const { llm, server } = await script([

@@ -16,9 +16,9 @@ import {
 } from '../../../src/agent.ts';
 import * as toolsFace from '../../../src/tools.ts';
 import { toolResults, type ChatRequest, type OpenAIServer } from '../../support/openai-server.ts';
-import { code, script, useInterpreter } from './laboratory.ts';
+import { code, script, useHost } from './laboratory.ts';
 
-const lab = useInterpreter();
+const lab = useHost();
 
 const multiply = tool({
   name: 'multiply',

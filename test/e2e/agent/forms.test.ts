@@ -6,9 +6,9 @@ import { test } from 'vitest';
 import { toAiSdkTool } from '../../../src/tool/ai-sdk-form.ts';
 import { toLangChainTool } from '../../../src/tool/langchain-form.ts';
 import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../../src/tool/schema-forms.ts';
-import { code, script, useInterpreter } from './laboratory.ts';
+import { code, script, useHost } from './laboratory.ts';
 
-const lab = useInterpreter();
+const lab = useHost();
 
 const PARAMETERS = {
   type: 'object',

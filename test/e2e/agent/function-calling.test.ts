@@ -13,9 +13,9 @@ import {
   type AgentEvent,
 } from '../../../src/agent.ts';
 import { toolResults } from '../../support/openai-server.ts';
-import { code, inSession, script, useInterpreter } from './laboratory.ts';
+import { code, inSession, script, useHost } from './laboratory.ts';
 
-const lab = useInterpreter();
+const lab = useHost();
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   return Array.fromAsync(events);

@@ -5,12 +5,12 @@ import path from 'node:path';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { defaultModel } from '../../../src/model/openai.ts';
-import { createInterpreter, type Interpreter } from '../../../src/session/interpreter.ts';
+import { createHost, type Host } from '../../../src/host/host.ts';
 import { CodeInterpreterTool, PythonInterpreterToolSet, type Tool } from '../../../src/tools.ts';
 import { OpenAIServer, type Reply, type Script } from '../../support/openai-server.ts';
 
 interface Laboratory {
-  readonly interpreter: Interpreter;
+  readonly host: Host;
   /** Runs each program by itself. */
   readonly tool: CodeInterpreterTool;
   /** Keeps the variables of each client. */
@@ -20,26 +20,26 @@ interface Laboratory {
 }
 
 /** Tools on an interpreter that lives as long as the tests of the file. */
-export function useInterpreter(): Laboratory {
-  let interpreter: Interpreter;
+export function useHost(): Laboratory {
+  let host: Host;
   let artifactDir: string;
   beforeAll(async () => {
     artifactDir = await mkdtemp(path.join(tmpdir(), 'vivarium-agent-'));
-    interpreter = await createInterpreter({ preload: ['matplotlib.pyplot'], poolSize: 1 });
+    host = await createHost({ preload: ['matplotlib.pyplot'], poolSize: 1 });
   });
   afterAll(async () => {
-    await interpreter.close();
+    await host.close();
     await rm(artifactDir, { recursive: true, force: true });
   });
   return {
-    get interpreter() {
-      return interpreter;
+    get host() {
+      return host;
     },
     get tool() {
-      return new CodeInterpreterTool({ engine: interpreter, artifactDir, timeout: 60, memoryLimitMb: 1024 });
+      return new CodeInterpreterTool({ engine: host, artifactDir, timeout: 60, memoryLimitMb: 1024 });
     },
     get toolset() {
-      return new PythonInterpreterToolSet({ name: 'python', engine: interpreter });
+      return new PythonInterpreterToolSet({ name: 'python', engine: host });
     },
     get python() {
       const [python] = this.toolset.tools();

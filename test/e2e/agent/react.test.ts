@@ -9,9 +9,9 @@ import { ChatOpenAI } from '@langchain/openai';
 import { test } from 'vitest';
 import { Agent, FunctionCallingAgent, ReActAgent, type AgentEvent } from '../../../src/agent.ts';
 import type { ChatRequest, OpenAIServer, Reply, Script } from '../../support/openai-server.ts';
-import { script, useInterpreter } from './laboratory.ts';
+import { script, useHost } from './laboratory.ts';
 
-const lab = useInterpreter();
+const lab = useHost();
 
 /** A server whose model was never taught to call tools, and says so as Ollama does. */
 function untaught(answer: Script): Script {

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 
 /** As root sessions have user ids of their own, and this is the only Python of which we know that everybody may run it. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
@@ -20,22 +20,21 @@ afterEach(() => {
 });
 
 describe.skipIf(!existsSync(SYSTEM_PYTHON)).for(['landlock', 'none'] as const)('at the level %s', (isolation) => {
-  const open = (): Promise<Interpreter> =>
-    createInterpreter({ isolation, poolSize: 0, dataDir: directory, python: SYSTEM_PYTHON });
+  const open = (): Promise<Host> => createHost({ isolation, poolSize: 0, dataDir: directory, python: SYSTEM_PYTHON });
 
   test('a mount at another path is refused', async () => {
-    await using interpreter = await open();
+    await using host = await open();
     const mounts = [{ source, target: '/etc', writable: false }];
-    await expect(interpreter.createSession({ mounts })).rejects.toMatchObject({
+    await expect(host.createSession({ mounts })).rejects.toMatchObject({
       code: 'SANDBOX_UNAVAILABLE',
       message: expect.stringMatching(/cannot be shown at \/etc/) as unknown,
     });
   });
 
   test('a mount at its own path can be read', async () => {
-    await using interpreter = await open();
+    await using host = await open();
     const mounts = [{ source: `${source}/`, target: source, writable: false }];
-    await using session = await interpreter.createSession({ mounts });
+    await using session = await host.createSession({ mounts });
     const { logs, error } = await session.runCode(`print(open("${source}/file").read())`);
     expect([logs.stdout, error?.value]).toEqual(['of the host\n', undefined]);
   });

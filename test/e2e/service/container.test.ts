@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import { loadConfiguration, startPythonExecutor, type PythonExecutorService } from '../../../src/service.ts';
 import { installJupyter, TestJupyterServer } from '../../support/jupyter-server.ts';
 import { startProxy } from '../../support/proxy.ts';
@@ -34,17 +34,17 @@ const config = (thread: string, more = {}): { configurable: Record<string, strin
 const installation = await installJupyter();
 const python = 'python' in installation ? installation.python : '';
 
-let interpreter: Interpreter;
+let host: Host;
 let server: TestJupyterServer | undefined;
 let directory: string;
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'container-'));
-  interpreter = await createInterpreter();
+  host = await createHost();
   if (python !== '') server = await TestJupyterServer.start(python);
 }, 400_000);
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
-  await interpreter.close();
+  await host.close();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -76,7 +76,7 @@ approval:
 `;
   const configuration = await loadConfiguration({ text, environment: { TOKEN: token } });
   const place = mkdtempSync(path.join(directory, 'service-'));
-  return startPythonExecutor({ config: configuration, dataDir: path.join(place, 'data'), baseDir: place, interpreter });
+  return startPythonExecutor({ config: configuration, dataDir: path.join(place, 'data'), baseDir: place, host });
 }
 
 test('O-42 a server that is not there: host, port and how to check are said, and the same code was tried again', async () => {

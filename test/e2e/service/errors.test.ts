@@ -165,7 +165,7 @@ test.for(['import nowhere.at_all', 'raise ImportError("Missing optional dependen
   'O-107 a module that is missing is named, with the way to install it: %s',
   async (code) => {
     await using lab = await laboratory.start({ code });
-    const { python } = laboratory.interpreter.environment;
+    const { python } = laboratory.host.environment;
     await expect(lab.service.invoke({ ...REQUEST, retries: 0 }, thread('t'))).rejects.toThrow(
       new RegExp(`^Missing Module: 'nowhere' is not installed.*${python} -m pip install nowhere$`),
     );

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { buildAgent, QUESTION } from '../../../examples/service/data-analysis-capability.ts';
 import { FlexiblePythonExecution } from '../../../examples/service/dynamic-environment.ts';
 import { buildPipeline, DATA } from '../../../examples/service/two-stage-pipeline.ts';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import {
   getRegistry,
   loadConfiguration,
@@ -110,24 +110,24 @@ const SECOND = `kept = context.preprocessing_results.cleaned_data["t"]
 results = {"statistics": {"mean": round(sum(kept) / len(kept), 2)}, "insights": [f"{len(kept)} values"]}`;
 
 describe('as graphs', () => {
-  let interpreter: Interpreter;
+  let host: Host;
   let directory: string;
   let service: PythonExecutorService;
   beforeAll(async () => {
-    interpreter = await createInterpreter();
+    host = await createHost();
     directory = mkdtempSync(path.join(tmpdir(), 'example-'));
     const environment = {
       EXAMPLE_MOCK_BEHAVIOR: 'channel_write',
       EXAMPLE_STORAGE: path.join(directory, 'service.sqlite'),
     };
     const config = await loadConfiguration({ path: path.join(EXAMPLES, 'config.yml'), environment });
-    service = await startPythonExecutor({ config, interpreter, baseDir: directory });
+    service = await startPythonExecutor({ config, host, baseDir: directory });
     getRegistry().registerService('python_executor', service);
   });
   afterAll(async () => {
     getRegistry().unregisterService('python_executor');
     await service.close();
-    await interpreter.close();
+    await host.close();
     rmSync(directory, { recursive: true, force: true });
   });
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { createInterpreter, type Session } from '../../../src/index.ts';
+import { createHost, type Session } from '../../../src/index.ts';
 import { EPICS, Laboratory, question, REQUEST, thread, WRITES } from './laboratory.ts';
 
 const laboratory = new Laboratory();
@@ -12,22 +12,22 @@ const laboratory = new Laboratory();
 const APPROVE = new Command({ resume: { approved: true } });
 const writing = (answer: number): string => `${EPICS}_w('magnet', ${answer})\nresults = {'answer': ${answer}}`;
 
-async function running(interpreter = laboratory.interpreter): Promise<void> {
-  while (interpreter.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
+async function running(host = laboratory.host): Promise<void> {
+  while (host.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
 }
 
-async function idle(interpreter = laboratory.interpreter): Promise<void> {
-  while (interpreter.listSessions().length > 0) await sleep(10);
+async function idle(host = laboratory.host): Promise<void> {
+  while (host.listSessions().length > 0) await sleep(10);
 }
 
 test('U-56 an engine that has no room runs the same code again, and no other is written', async () => {
-  await using interpreter = await createInterpreter({ poolSize: 0, maxSessions: 1 });
-  await using lab = await laboratory.start({ options: { interpreter } });
+  await using host = await createHost({ poolSize: 0, maxSessions: 1 });
+  await using lab = await laboratory.start({ options: { host } });
   const held: Session[] = [];
   // Asked after the code was analyzed: from here on the engine is full.
   lab.service.analyzer.policies.register({
     name: 'occupant',
-    decide: async () => void held.push(await waitForRoom(() => interpreter.createSession())),
+    decide: async () => void held.push(await waitForRoom(() => host.createSession())),
   });
   let executions = 0;
   let retries: unknown;
@@ -52,11 +52,11 @@ async function waitForRoom<T>(open: () => Promise<T>): Promise<T> {
 }
 
 test('code that could not be analyzed is analyzed again, and never run on the verdict of other code', async () => {
-  await using interpreter = await createInterpreter({ poolSize: 0, maxSessions: 1 });
+  await using host = await createHost({ poolSize: 0, maxSessions: 1 });
   const config = { approval: { capabilities: { python_execution: { mode: 'all_code', preview: false } } } };
-  await using lab = await laboratory.start({ config, options: { interpreter } });
+  await using lab = await laboratory.start({ config, options: { host } });
   await lab.service.run(REQUEST, thread('t'));
-  await using occupant = await waitForRoom(() => interpreter.createSession());
+  await using occupant = await waitForRoom(() => host.createSession());
   const blocked = new Command({ resume: { type: 'edit', code: writing(666) } });
   await expect(lab.service.run(blocked, thread('t'))).rejects.toMatchObject({
     name: 'MaxAttemptsExceededError',
@@ -68,7 +68,7 @@ test('code that could not be analyzed is analyzed again, and never run on the ve
 });
 
 test('code that may write is not run again when the engine fails in the middle of it', async () => {
-  await using interpreter = await createInterpreter({ poolSize: 0 });
+  await using host = await createHost({ poolSize: 0 });
   const directory = laboratory.fresh();
   chmodSync(directory, 0o777);
   const config = {
@@ -77,12 +77,12 @@ test('code that may write is not run again when the engine fails in the middle o
     approval: { capabilities: { python_execution: { preview: false } } },
   };
   const code = `${writing(1)}\nprint('ran', file=open('/data/journal', 'a'), flush=True)\nimport time\ntime.sleep(60)`;
-  await using lab = await laboratory.start({ config, code, options: { interpreter } });
+  await using lab = await laboratory.start({ config, code, options: { host } });
   const { id } = question(await lab.service.run(REQUEST, thread('t')));
   const run = lab.service.run(APPROVE, thread('t'));
   run.catch(() => undefined);
   while (!readdirSync(directory).includes('journal')) await sleep(10);
-  await interpreter.close();
+  await host.close();
   await expect(run).rejects.toMatchObject({ name: 'WorkflowError', stage: 'execution' });
   await expect(run).rejects.toThrow('not known');
   expect(readFileSync(path.join(directory, 'journal'), 'utf8')).toBe('ran\n');
@@ -195,7 +195,7 @@ test('an abort while code is tried behind walls asks nobody', async () => {
   const caller = new AbortController();
   const run = lab.service.run(REQUEST, { ...thread('t'), signal: caller.signal });
   run.catch(() => undefined);
-  while (laboratory.interpreter.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
+  while (laboratory.host.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
   await sleep(300); // the analysis runs first, and is short
   caller.abort();
   await expect(run).rejects.toMatchObject({ name: 'AbortError' });

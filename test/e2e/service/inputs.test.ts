@@ -30,7 +30,7 @@ test('a service that does not find the record decides nothing', async () => {
     config: service.configuration,
     dataDir: path.join(baseDir, 'data'),
     baseDir: laboratory.fresh(),
-    interpreter: laboratory.interpreter,
+    host: laboratory.host,
   });
   await expect(elsewhere.decide(id, { type: 'approve' }, { by: 'reviewer' })).rejects.toMatchObject({
     name: 'ServiceConfigurationError',

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import { loadConfiguration } from '../../../src/service/config/load.ts';
 import type { CodeGenerator, ExecutionFailure } from '../../../src/service/generation/generator.ts';
 import { startPythonExecutor, type PythonExecutorOptions } from '../../../src/service/start.ts';
@@ -30,17 +30,17 @@ export interface Service {
 
 /** One interpreter and one directory for the tests of a file. */
 export class Laboratory {
-  interpreter!: Interpreter;
+  host!: Host;
   directory = '';
   #count = 0;
 
   constructor() {
     beforeAll(async () => {
-      this.interpreter = await createInterpreter();
+      this.host = await createHost();
       this.directory = mkdtempSync(path.join(tmpdir(), 'service-'));
     });
     afterAll(async () => {
-      await this.interpreter.close();
+      await this.host.close();
       rmSync(this.directory, { recursive: true, force: true });
     });
   }
@@ -66,7 +66,7 @@ export class Laboratory {
       config: await loadConfiguration({ text: JSON.stringify(configured(config)), environment: {} }),
       dataDir: path.join(baseDir, 'data'),
       baseDir,
-      interpreter: this.interpreter,
+      host: this.host,
       generators: { scripted: () => ({ generateCode }) },
       ...options,
     });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { createInterpreter } from '../../../src/index.ts';
+import { createHost } from '../../../src/index.ts';
 import { EPICS, Laboratory, question, readJson, REQUEST, thread, WRITES } from './laboratory.ts';
 
 const laboratory = new Laboratory();
@@ -69,8 +69,8 @@ test('files of a preview are those of the run that it becomes', async () => {
 });
 
 test('without walls code of the mode read_only runs as well', async () => {
-  await using interpreter = await createInterpreter({ isolation: 'none' });
-  await using lab = await laboratory.start({ code: WRITES_FILES, options: { interpreter } });
+  await using host = await createHost({ isolation: 'none' });
+  await using lab = await laboratory.start({ code: WRITES_FILES, options: { host } });
   const { executionResult } = await lab.service.invoke(ANY, thread('t'));
   expect(executionResult.filePaths).toHaveLength(3);
 });

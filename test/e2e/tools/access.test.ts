@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import {
   BatchIPythonInterpreter,
   CodeInterpreterTool,
@@ -15,14 +15,11 @@ import {
   type Tool,
 } from '../../../src/tools.ts';
 
-let engine: Interpreter;
-let bare: Interpreter;
+let engine: Host;
+let bare: Host;
 let shown: string;
 beforeAll(async () => {
-  [engine, bare] = await Promise.all([
-    createInterpreter(),
-    createInterpreter({ isolation: 'none', poolSize: 0, preload: [] }),
-  ]);
+  [engine, bare] = await Promise.all([createHost(), createHost({ isolation: 'none', poolSize: 0, preload: [] })]);
   shown = await mkdtemp(path.join(os.tmpdir(), 'access-'));
   await chmod(shown, 0o755);
   await writeFile(path.join(shown, 'given.txt'), 'given');
@@ -59,9 +56,9 @@ const MAKERS: Readonly<Record<string, (options: Options) => Opened>> = {
     return { tool, print };
   },
   IPythonInterpreter: (options) => {
-    const interpreter = new IPythonInterpreter({ engine, ...options });
-    onTestFinished(() => interpreter.close());
-    return { tool: interpreter.toTool(), print: async (code) => (await interpreter.run(code)).formatResult() };
+    const host = new IPythonInterpreter({ engine, ...options });
+    onTestFinished(() => host.close());
+    return { tool: host.toTool(), print: async (code) => (await host.run(code)).formatResult() };
   },
 };
 
@@ -118,7 +115,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
 
 test('X-07 what an engine gives to sessions is not taken away by a tool that adds to it', async () => {
   const mounts = [{ source: shown, target: '/given' }];
-  await using own = await createInterpreter({ poolSize: 0, preload: [], mounts, environment: { CITY: 'Rome' } });
+  await using own = await createHost({ poolSize: 0, preload: [], mounts, environment: { CITY: 'Rome' } });
   const workdir = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
   await chmod(workdir, 0o777);
   onTestFinished(() => rm(workdir, { recursive: true, force: true }));
@@ -136,8 +133,8 @@ test('X-07 a batch passes on what it was given', async () => {
 test('X-07 results of runs without walls say so in their own shape', async () => {
   const tool = new CodeInterpreterTool({ engine: bare, timeout: 30 });
   expect((await tool.run({ code: '1' })).metadata).toEqual({ isolation: 'none' });
-  await using interpreter = new IPythonInterpreter({ engine: bare });
-  expect((await interpreter.run('1')).isolation).toBe('none');
+  await using host = new IPythonInterpreter({ engine: bare });
+  expect((await host.run('1')).isolation).toBe('none');
 });
 
 test('X-21 a workdir can be opened for reading alone; figures are kept in the workspace', async () => {

@@ -1,6 +1,6 @@
 /** Actions by name, their arguments and what they return, as lagent has them: each row of the requirements under its id. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import {
   ActionExecutor,
   ActionReturn,
@@ -17,18 +17,18 @@ import {
   type IPythonOptions,
 } from '../../../src/tools.ts';
 
-let engine: Interpreter;
+let engine: Host;
 let shared: IPythonInterpreter;
 beforeAll(async () => {
-  engine = await createInterpreter({ preload: [] });
+  engine = await createHost({ preload: [] });
   shared = new IPythonInterpreter({ engine });
 });
 afterAll(() => engine?.close());
 
 function open(options: IPythonOptions = {}): IPythonInterpreter {
-  const interpreter = new IPythonInterpreter({ engine, ...options });
-  onTestFinished(() => interpreter.close());
-  return interpreter;
+  const host = new IPythonInterpreter({ engine, ...options });
+  onTestFinished(() => host.close());
+  return host;
 }
 
 const textOf = ({ result, errmsg }: ActionReturn): string | undefined => errmsg ?? result?.[0]?.content;

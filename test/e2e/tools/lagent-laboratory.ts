@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import { IPythonInterpreter, type ActionReturn, type IPythonOptions } from '../../../src/tools.ts';
 
-export let engine: Interpreter;
+export let engine: Host;
 export let workDir: string;
 export let shared: IPythonInterpreter;
 beforeAll(async () => {
-  engine = await createInterpreter();
+  engine = await createHost();
   workDir = await mkdtemp(path.join(os.tmpdir(), 'ipython-'));
   shared = new IPythonInterpreter({ engine, workDir });
 });
@@ -20,9 +20,9 @@ afterAll(async () => {
 });
 
 export function open(options: IPythonOptions = {}): IPythonInterpreter {
-  const interpreter = new IPythonInterpreter({ engine, workDir, ...options });
-  onTestFinished(() => interpreter.close());
-  return interpreter;
+  const host = new IPythonInterpreter({ engine, workDir, ...options });
+  onTestFinished(() => host.close());
+  return host;
 }
 
 export function textOf({ result, errmsg }: ActionReturn): string | undefined {

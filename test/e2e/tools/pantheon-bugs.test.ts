@@ -2,7 +2,7 @@
 import { readdir, readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createInterpreter } from '../../../src/index.ts';
+import { createHost } from '../../../src/index.ts';
 import { open, sharedDirectory } from './pantheon-laboratory.ts';
 
 const PLOTLY = 'import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(y=[1, 3, 2]))\nfig.show()';
@@ -45,17 +45,17 @@ test('P-44 code that crashes twice, when it may, gets the answer of a failed res
 });
 
 test('P-44 an engine that is gone is a failed restart, not an exception', async () => {
-  const own = await createInterpreter({ poolSize: 0, preload: [] });
+  const own = await createHost({ poolSize: 0, preload: [] });
   const toolset = open({ engine: own });
   await toolset.run_python_code('x = 1');
   await own.close();
   const result = await toolset.run_python_code('x');
   expect(result).toMatchObject({ success: false, interpreter_crashed: true });
-  expect(result.stderr).toContain('The interpreter is closed');
+  expect(result.stderr).toContain('The host is closed');
 });
 
 test('P-11 an interpreter that was evicted is opened again, and the loss is said once', async () => {
-  await using own = await createInterpreter({ poolSize: 0, preload: [], idleMs: 40 });
+  await using own = await createHost({ poolSize: 0, preload: [], idleMs: 40 });
   const toolset = open({ engine: own });
   const { interpreters = [] } = await (await toolset.run_python_code('x = 1'), toolset.listInterpreters());
   const id = interpreters[0]?.id ?? '';
@@ -177,7 +177,7 @@ test('PB-12 the 21st interpreter is a clear error at once, and deleting one make
 });
 
 test('P-04 the cap of a shared engine is a clear error as well', async () => {
-  await using small = await createInterpreter({ maxSessions: 1, poolSize: 0, preload: [] });
+  await using small = await createHost({ maxSessions: 1, poolSize: 0, preload: [] });
   const toolset = open({ engine: small });
   await toolset.run_python_code('1');
   const { success, stderr } = await toolset.run_python_code('1', { context: { clientId: 'other' } });

@@ -3,12 +3,12 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
 
-export let engine: Interpreter;
+export let engine: Host;
 beforeAll(async () => {
-  engine = await createInterpreter();
+  engine = await createHost();
 });
 afterAll(() => engine?.close());
 

@@ -3,12 +3,12 @@ import { chmod, chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/pr
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import { PythonInterpreterToolSet } from '../../../src/tools.ts';
 
-let engine: Interpreter;
+let engine: Host;
 beforeAll(async () => {
-  engine = await createInterpreter({ preload: [] });
+  engine = await createHost({ preload: [] });
 });
 afterAll(() => engine?.close());
 

@@ -3,7 +3,7 @@ import { on } from 'node:events';
 import { chmod, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { createInterpreter } from '../../../src/index.ts';
+import { createHost } from '../../../src/index.ts';
 import { PythonInterpreterToolSet } from '../../../src/tools.ts';
 import { engine, open, sharedDirectory } from './pantheon-laboratory.ts';
 
@@ -278,7 +278,7 @@ test('P-26 code meets walls, and where there are none a warning says so', async 
   expect(read).toMatchObject({ success: false, stderr: expect.stringContaining('FileNotFoundError') as unknown });
   const dial = await toolset.run_python_code('import socket; socket.create_connection(("192.0.2.1", 80), 2)');
   expect(dial).toMatchObject({ success: false, stderr: expect.stringContaining('OSError') as unknown });
-  await using bare = await createInterpreter({ isolation: 'none', poolSize: 0, preload: [] });
+  await using bare = await createHost({ isolation: 'none', poolSize: 0, preload: [] });
   const warned = warning('VIVARIUM_WEAK_ISOLATION');
   await open({ engine: bare }).runSetup();
   expect((await warned).message).toMatch(/arbitrary Python code with isolation "none"/);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInterpreter, type Interpreter } from '../../../src/index.ts';
+import { createHost, type Host } from '../../../src/index.ts';
 import {
   CodeInterpreterTool,
   type CodeInterpreterOptions,
@@ -12,10 +12,10 @@ import {
   type ToolResult,
 } from '../../../src/tools.ts';
 
-let engine: Interpreter;
+let engine: Host;
 let artifactDir: string;
 beforeAll(async () => {
-  engine = await createInterpreter();
+  engine = await createHost();
   artifactDir = await mkdtemp(path.join(os.tmpdir(), 'code-interpreter-'));
 });
 afterAll(async () => {
@@ -340,7 +340,7 @@ test('X-11 a name that leads out of the directory is not followed', async () => 
 test('arguments that do not fit, and a full house, are answers', async () => {
   expect(await open().call({ program: '1' })).toMatchObject({ isError: true });
   expect(await open().call({})).toMatchObject({ isError: true, text: 'No code provided.' });
-  await using small = await createInterpreter({ maxSessions: 1, poolSize: 0, preload: [] });
+  await using small = await createHost({ maxSessions: 1, poolSize: 0, preload: [] });
   await using _ = await small.createSession();
   const refused = await open({ engine: small }).run({ code: '1' });
   expect(refused).toMatchObject({ is_error: true, error: expect.stringContaining('maxSessions') as unknown });

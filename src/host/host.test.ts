@@ -4,70 +4,70 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createInterpreter, type Interpreter } from './interpreter.ts';
-import type { InterpreterOptions } from './options.ts';
+import { createHost, type Host } from './host.ts';
+import type { HostOptions } from './options.ts';
 
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter({ preload: [], maxSessionsPerClient: 2 });
+  host = await createHost({ preload: [], maxSessionsPerClient: 2 });
 });
-afterAll(() => interpreter?.close());
+afterAll(() => host?.close());
 
-async function textOf(code: string, options: Parameters<Interpreter['runCode']>[1] = {}): Promise<string | undefined> {
-  return (await interpreter.runCode(code, options)).results[0]?.data['text/plain'];
+async function textOf(code: string, options: Parameters<Host['runCode']>[1] = {}): Promise<string | undefined> {
+  return (await host.runCode(code, options)).results[0]?.data['text/plain'];
 }
 
 test('two clients use the same name for different values', async () => {
-  await interpreter.runCode('x = "a"', { clientId: 'a' });
-  await interpreter.runCode('x = "b"', { clientId: 'b' });
+  await host.runCode('x = "a"', { clientId: 'a' });
+  await host.runCode('x = "b"', { clientId: 'b' });
   expect(await textOf('x', { clientId: 'a' })).toBe("'a'");
   expect(await textOf('x', { clientId: 'b' })).toBe("'b'");
   expect(await textOf('"x" in globals()')).toBe('False');
-  const keys = interpreter.listSessions().map(({ key }) => key);
+  const keys = host.listSessions().map(({ key }) => key);
   expect(keys).toEqual(expect.arrayContaining(['client:a', 'client:b', 'default']));
 });
 
 test('calls that come at once for one key meet in one session', async () => {
   const options = { chatId: 'crowd' };
-  const executions = await Promise.all([1, 2, 3, 4].map((n) => interpreter.runCode(`v${n} = ${n}`, options)));
+  const executions = await Promise.all([1, 2, 3, 4].map((n) => host.runCode(`v${n} = ${n}`, options)));
   expect(new Set(executions.map(({ sessionId }) => sessionId)).size).toBe(1);
   expect(await textOf('v1 + v2 + v3 + v4', options)).toBe('10');
 });
 
 test('20 sessions in parallel, and none sees another', async () => {
   const numbers = Array.from({ length: 20 }, (_, index) => index);
-  const run = (n: number, code: string) => interpreter.runCode(code, { sessionId: `parallel-${n}` });
+  const run = (n: number, code: string) => host.runCode(code, { sessionId: `parallel-${n}` });
   await Promise.all(numbers.map((n) => run(n, `mine = ${n}\nopen("mine", "w").write(str(mine))`)));
   const answers = await Promise.all(numbers.map((n) => run(n, '(mine, open("mine").read())')));
   expect(answers.map(({ results }) => results[0]?.data['text/plain'])).toEqual(numbers.map((n) => `(${n}, '${n}')`));
   expect(new Set(answers.map(({ sessionId }) => sessionId)).size).toBe(20);
-  await Promise.all(answers.map(({ sessionId }) => interpreter.getSession(sessionId).close()));
+  await Promise.all(answers.map(({ sessionId }) => host.getSession(sessionId).close()));
 });
 
 test('an explicit id must exist, is unique, and is seen by its own client only', async () => {
-  await using session = await interpreter.createSession({ id: 'mine', clientId: 'owner' });
+  await using session = await host.createSession({ id: 'mine', clientId: 'owner' });
   await session.runCode('x = 1');
   expect(await textOf('x', { id: 'mine' })).toBe('1');
-  expect(interpreter.getSession('mine')).toBe(session);
-  await expect(interpreter.createSession({ id: 'mine' })).rejects.toMatchObject({ code: 'SESSION_EXISTS' });
-  await expect(interpreter.runCode('x', { id: 'mine', clientId: 'other' })).rejects.toMatchObject({
+  expect(host.getSession('mine')).toBe(session);
+  await expect(host.createSession({ id: 'mine' })).rejects.toMatchObject({ code: 'SESSION_EXISTS' });
+  await expect(host.runCode('x', { id: 'mine', clientId: 'other' })).rejects.toMatchObject({
     code: 'SESSION_NOT_FOUND',
   });
-  await expect(interpreter.runCode('x', { id: 'none' })).rejects.toThrow(/"none".*createSession/);
+  await expect(host.runCode('x', { id: 'none' })).rejects.toThrow(/"none".*createSession/);
   // @ts-expect-error - a misspelt option of a caller from JavaScript
-  await expect(interpreter.runCode('x', { sessoinId: 'a' })).rejects.toThrow(/sessoinId/);
+  await expect(host.runCode('x', { sessoinId: 'a' })).rejects.toThrow(/sessoinId/);
 });
 
 test('at the cap of a client the error names cap, count and ways out', async () => {
   const clientId = 'greedy';
-  await using first = await interpreter.createSession({ clientId });
-  const second = await interpreter.createSession({ clientId });
-  await expect(interpreter.createSession({ clientId })).rejects.toMatchObject({
+  await using first = await host.createSession({ clientId });
+  const second = await host.createSession({ clientId });
+  await expect(host.createSession({ clientId })).rejects.toMatchObject({
     code: 'SESSION_LIMIT',
     message: expect.stringMatching(/greedy has 2 sessions.*Close one.*60 minutes.*maxSessionsPerClient/) as unknown,
   });
   await second.close();
-  await using third = await interpreter.createSession({ clientId });
+  await using third = await host.createSession({ clientId });
   expect(third.clientId).toBe(first.clientId);
 });
 
@@ -184,12 +184,12 @@ test('init code that fails is tried again, in a fresh interpreter, when the sess
 });
 
 test('a run once leaves neither variables nor files', async () => {
-  const first = await interpreter.runOnce('x = 1\nopen("f", "w").close()\nimport os; os.getcwd()', { echo: 'last' });
+  const first = await host.runOnce('x = 1\nopen("f", "w").close()\nimport os; os.getcwd()', { echo: 'last' });
   expect(first.outcome.status).toBe('succeeded');
-  const second = await interpreter.runOnce('import os; ("x" in globals(), os.listdir())', { initCode: 'y = 1' });
+  const second = await host.runOnce('import os; ("x" in globals(), os.listdir())', { initCode: 'y = 1' });
   expect(second.results).toMatchObject([{ data: { 'text/plain': '(False, [])' } }]);
   expect(second.sessionId).not.toBe(first.sessionId);
-  expect(() => interpreter.getSession(first.sessionId)).toThrow(expect.objectContaining({ code: 'SESSION_NOT_FOUND' }));
+  expect(() => host.getSession(first.sessionId)).toThrow(expect.objectContaining({ code: 'SESSION_NOT_FOUND' }));
 });
 
 test('closing ends everything, may be done twice and at once, and is said to who comes later', async () => {
@@ -205,14 +205,14 @@ test('closing ends everything, may be done twice and at once, and is said to who
 });
 
 test('a start that is given up leaves nothing running', async () => {
-  await expect(createInterpreter({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
-  await expect(createInterpreter({ python: '/none/python' })).rejects.toMatchObject({ code: 'PYTHON_NOT_FOUND' });
+  await expect(createHost({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  await expect(createHost({ python: '/none/python' })).rejects.toMatchObject({ code: 'PYTHON_NOT_FOUND' });
   // @ts-expect-error - an unknown option of a caller from JavaScript
-  await expect(createInterpreter({ timeout: 5 })).rejects.toThrow(/timeout/);
+  await expect(createHost({ timeout: 5 })).rejects.toThrow(/timeout/);
 });
 
-function small(options: InterpreterOptions): Promise<Interpreter> {
-  return createInterpreter({ preload: [], poolSize: 0, ...options });
+function small(options: HostOptions): Promise<Host> {
+  return createHost({ preload: [], poolSize: 0, ...options });
 }
 
 async function scratch(): Promise<AsyncDisposable & { path: string }> {

@@ -12,7 +12,7 @@ import { resolveKey } from './keys.ts';
 import {
   parseKeyedRun,
   SettingsParser,
-  type InterpreterOptions,
+  type HostOptions,
   type KeyOptions,
   type OnceOptions,
   type RunOptions,
@@ -23,11 +23,11 @@ import type { Session, SessionInfo } from './session.ts';
 import { Sessions } from './sessions.ts';
 
 /** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
-export async function createInterpreter(options: InterpreterOptions = {}): Promise<Interpreter> {
-  return Interpreter.start(options);
+export async function createHost(options: HostOptions = {}): Promise<Host> {
+  return Host.start(options);
 }
 
-interface InterpreterParts {
+interface HostParts {
   readonly environment: Environment;
   readonly engine: Engine;
   readonly artifacts: ArtifactStore;
@@ -38,21 +38,21 @@ interface InterpreterParts {
 }
 
 /** Runs Python in sessions, and owns them. */
-export class Interpreter implements AsyncDisposable {
+export class Host implements AsyncDisposable {
   /** The Python that sessions run on, and the libraries that it has. */
   readonly environment: Environment;
   /** Files that runs produced. They outlive their sessions until their retention ends. */
   readonly artifacts: ArtifactStore;
-  readonly #parts: InterpreterParts;
+  readonly #parts: HostParts;
   #closing: Promise<void> | undefined;
 
-  private constructor(parts: InterpreterParts) {
+  private constructor(parts: HostParts) {
     this.environment = parts.environment;
     this.artifacts = parts.artifacts;
     this.#parts = parts;
   }
 
-  static async start({ initCode, signal, jupyter, ...input }: InterpreterOptions): Promise<Interpreter> {
+  static async start({ initCode, signal, jupyter, ...input }: HostOptions): Promise<Host> {
     const config = parseConfig(input);
     const settings = new SettingsParser(config, initCode ?? null);
     await using stack = new AsyncDisposableStack();
@@ -62,7 +62,7 @@ export class Interpreter implements AsyncDisposable {
     await artifacts.sweep();
     const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
-    return new Interpreter({
+    return new Host({
       environment,
       engine,
       artifacts,
@@ -164,7 +164,7 @@ async function startHere(config: Config, signal: AbortSignal | undefined): Promi
 
 /** Of the Python there nothing is known but that it is one that we can use. */
 async function connect(
-  server: NonNullable<InterpreterOptions['jupyter']>,
+  server: NonNullable<HostOptions['jupyter']>,
   { dataDir }: Config,
   signal: AbortSignal | undefined,
 ): Promise<Started> {

@@ -3,20 +3,20 @@ import { access, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../execution/event.ts';
-import { createInterpreter, type Interpreter } from './interpreter.ts';
+import { createHost, type Host } from './host.ts';
 import type { SessionOptions } from './options.ts';
 import type { Session } from './session.ts';
 
 const FOREVER = 'import time\nprint("started", flush=True)\nwhile True: time.sleep(0.01)';
 
-let interpreter: Interpreter;
+let host: Host;
 beforeAll(async () => {
-  interpreter = await createInterpreter({ preload: [], maxQueue: 2 });
+  host = await createHost({ preload: [], maxQueue: 2 });
 });
-afterAll(() => interpreter?.close());
+afterAll(() => host?.close());
 
 async function open(options: SessionOptions = {}): Promise<Session> {
-  const session = await interpreter.createSession(options);
+  const session = await host.createSession(options);
   onTestFinished(() => session.close());
   return session;
 }
@@ -171,7 +171,7 @@ test('moving and listing files can be given up', async () => {
 });
 
 test('without a root of its own a session finds a long output by its path on the host', async () => {
-  await using plain = await createInterpreter({ preload: [], poolSize: 0, isolation: 'none' });
+  await using plain = await createHost({ preload: [], poolSize: 0, isolation: 'none' });
   await using session = await plain.createSession();
   const { spills } = await session.runCode('import os\nprint("x" * 5000)\nos.chdir("/")');
   const path = `${session.info().workspace}/.output/run-1.stdout.txt`;
@@ -283,17 +283,17 @@ test('init code is not what a rollback undoes', async () => {
 });
 
 test('init code that fails is an error with its traceback, and leaves no session behind', async () => {
-  const before = interpreter.listSessions().length;
-  await expect(interpreter.createSession({ initCode: 'ok = 1\n1/0' })).rejects.toMatchObject({
+  const before = host.listSessions().length;
+  await expect(host.createSession({ initCode: 'ok = 1\n1/0' })).rejects.toMatchObject({
     code: 'INIT_FAILED',
     message: expect.stringContaining('ZeroDivisionError') as unknown,
     cause: { name: 'ZeroDivisionError' },
   });
-  expect(interpreter.listSessions()).toHaveLength(before);
+  expect(host.listSessions()).toHaveLength(before);
 });
 
 test('a closed session says so; what ran is cancelled, what waited fails, its files are gone', async () => {
-  const session = await interpreter.createSession({ limits: { graceMs: 50 } });
+  const session = await host.createSession({ limits: { graceMs: 50 } });
   const { workspace } = session.info();
   const events = await occupy(session);
   const rest = Array.fromAsync(events);
@@ -309,6 +309,6 @@ test('a closed session says so; what ran is cancelled, what waited fails, its fi
     summary: { outcome: { status: 'cancelled' }, state: { status: 'lost', reason: expect.any(String) as unknown } },
   });
   expect(session.info().status).toBe('closed');
-  expect(() => interpreter.getSession(session.id)).toThrow(/was closed/);
+  expect(() => host.getSession(session.id)).toThrow(/was closed/);
   await expect(access(workspace)).rejects.toThrow('ENOENT');
 });

@@ -175,7 +175,7 @@ export class Sessions implements AsyncDisposable {
   #admit(id: string, clientId: string | undefined): void {
     const { maxSessions, maxSessionsPerClient } = this.#caps;
     if (this.#closing !== undefined) {
-      throw new VivariumError('ENGINE_CLOSED', 'The interpreter is closed. Create a new one.');
+      throw new VivariumError('ENGINE_CLOSED', 'The host is closed. Create a new one.');
     }
     if (this.#slots.has(id)) {
       throw new VivariumError(

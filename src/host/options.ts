@@ -6,7 +6,7 @@ import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 
 /** How sessions of an interpreter begin unless they say otherwise, and where it and they get their settings. */
-export interface InterpreterOptions extends ConfigInput {
+export interface HostOptions extends ConfigInput {
   /** Code that every session runs before its first run, and again when its state had to begin anew. */
   readonly initCode?: string;
   /** Run sessions as kernels of this Jupyter server, in place of processes of this machine; see docs/jupyter.md. */
