@@ -63,6 +63,13 @@ export const Variables = z.record(
   z.string(),
 );
 
+/** The name of a client. */
+export const ClientId = z.string().min(1).max(500);
+
+/** Who asks. A client sees only what is its own; without a client the owner of the host asks, who sees everything. */
+export const ClientOptions = z.strictObject({ clientId: ClientId.optional() });
+export type ClientOptions = Readonly<z.input<typeof ClientOptions>>;
+
 /** Everything that can be set, with its default and what it means. */
 export const Config = z.strictObject({
   /** Environments, workspaces, caches. */

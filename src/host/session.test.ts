@@ -3,7 +3,8 @@ import { access, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../execution/event.ts';
-import { createHost, type Host } from './host.ts';
+import type { Host } from './host.ts';
+import { createHost } from './local-host.ts';
 import type { SessionOptions } from './options.ts';
 import type { Session } from './session.ts';
 
@@ -38,7 +39,13 @@ test('variables persist from run to run', async () => {
     logs: { stdout: '20\n', stderr: '' },
     state: { status: 'preserved' },
   });
-  expect(session.info()).toMatchObject({ id: session.id, status: 'idle', executions: 2, queued: 0, clientId: null });
+  expect(await session.info()).toMatchObject({
+    id: session.id,
+    status: 'idle',
+    executions: 2,
+    queued: 0,
+    clientId: null,
+  });
 });
 
 test('a raising program is a result, not an exception', async () => {
@@ -70,7 +77,7 @@ test('runs of one session take turns, in the order of the calls', async () => {
   const session = await open();
   const first = session.runCode('import time; time.sleep(0.05); order = [1]');
   const second = session.runCode('order.append(2)');
-  expect(session.info()).toMatchObject({ status: 'running', queued: 1 });
+  expect(await session.info()).toMatchObject({ status: 'running', queued: 1 });
   await Promise.all([first, second]);
   expect((await session.runCode('order')).results).toMatchObject([{ data: { 'text/plain': '[1, 2]' } }]);
 });
@@ -174,7 +181,7 @@ test('without a root of its own a session finds a long output by its path on the
   await using plain = await createHost({ preload: [], poolSize: 0, isolation: 'none' });
   await using session = await plain.createSession();
   const { spills } = await session.runCode('import os\nprint("x" * 5000)\nos.chdir("/")');
-  const path = `${session.info().workspace}/.output/run-1.stdout.txt`;
+  const path = `${(await session.info()).workspace}/.output/run-1.stdout.txt`;
   expect(spills).toMatchObject({ stdout: { path, sizeBytes: 5001 } });
   const { results } = await session.runCode(`len(open(${JSON.stringify(path)}).read())`);
   expect(results).toMatchObject([{ data: { 'text/plain': '5001' } }]);
@@ -193,7 +200,7 @@ test('interrupt stops what runs, and harms nobody when nothing does', async () =
 
 test('the stream shows the first print before the end', async () => {
   const session = await open();
-  const path = `${session.info().workspace}/go`;
+  const path = `${(await session.info()).workspace}/go`;
   const code =
     'import os, time\nprint("first", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.005)\nprint("second")';
   const seen: string[] = [];
@@ -216,7 +223,7 @@ test('who hears `done` may go on with the session inside the loop', async () => 
 test('breaking out of a stream stops the program and frees the session', async () => {
   const session = await open();
   for await (const event of session.stream(FOREVER)) if (event.type === 'output') break;
-  expect(session.info().status).toBe('idle');
+  expect((await session.info()).status).toBe('idle');
   expect((await session.runCode('1')).outcome.status).toBe('succeeded');
 });
 
@@ -258,7 +265,7 @@ test('a crash is an outcome, and the state before it is back', async () => {
 
 test('init code runs once before everything, and again after a reset', async () => {
   const session = await open({ initCode: 'print("not shown")\nstarted = globals().get("started", 0) + 1' });
-  expect(session.info().executions).toBe(0);
+  expect((await session.info()).executions).toBe(0);
   expect(await session.runCode('started')).toMatchObject({
     logs: { stdout: '' },
     results: [{ data: { 'text/plain': '1' } }],
@@ -283,18 +290,18 @@ test('init code is not what a rollback undoes', async () => {
 });
 
 test('init code that fails is an error with its traceback, and leaves no session behind', async () => {
-  const before = host.listSessions().length;
+  const before = (await host.listSessions()).length;
   await expect(host.createSession({ initCode: 'ok = 1\n1/0' })).rejects.toMatchObject({
     code: 'INIT_FAILED',
     message: expect.stringContaining('ZeroDivisionError') as unknown,
     cause: { name: 'ZeroDivisionError' },
   });
-  expect(host.listSessions()).toHaveLength(before);
+  expect(await host.listSessions()).toHaveLength(before);
 });
 
 test('a closed session says so; what ran is cancelled, what waited fails, its files are gone', async () => {
   const session = await host.createSession({ limits: { graceMs: 50 } });
-  const { workspace } = session.info();
+  const { workspace } = await session.info();
   const events = await occupy(session);
   const rest = Array.fromAsync(events);
   const waiting = session.runCode('1');
@@ -308,7 +315,7 @@ test('a closed session says so; what ran is cancelled, what waited fails, its fi
   expect((await rest).at(-1)).toMatchObject({
     summary: { outcome: { status: 'cancelled' }, state: { status: 'lost', reason: expect.any(String) as unknown } },
   });
-  expect(session.info().status).toBe('closed');
-  expect(() => host.getSession(session.id)).toThrow(/was closed/);
+  expect((await session.info()).status).toBe('closed');
+  await expect(host.getSession(session.id)).rejects.toThrow(/was closed/);
   await expect(access(workspace)).rejects.toThrow('ENOENT');
 });

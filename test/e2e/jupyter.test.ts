@@ -191,7 +191,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     expect(String(await buffer(await session.files.download('in.txt')))).toBe('first!');
     await session.files.remove('in.txt');
     expect((await session.files.list()).files.map((file) => file.path)).toEqual(['out.txt']);
-    expect(session.info().workspace).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/contents\/vivarium-[0-9a-f]+$/u);
+    expect((await session.info()).workspace).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/contents\/vivarium-[0-9a-f]+$/u);
   });
 
   test('a directory of too many files is listed in part, and runs go on', async () => {

@@ -105,7 +105,7 @@ describe('Executed by Jupyter, the notebook of a session shows the same:', () =>
       await session.runCode(code, { echo });
       await session.runCode('given', { echo });
     }
-    const notebook = session.exportNotebook();
+    const notebook = await session.exportNotebook();
     const executed = await executedBy(toolsOr(context), notebook);
     expect(shownBy(executed)).toEqual(shownBy(notebook));
     expect(shownBy(notebook).map(({ stdout }) => stdout)).toContain('10\ntext\nawaited\n');
@@ -145,7 +145,7 @@ test('what was rolled back or lost by a reset is not run', async (context) => {
   await session.runCode('x');
   await session.rollback();
   await session.runCode('x, "before_reset" in globals()');
-  const notebook = session.exportNotebook({ includePast: true });
+  const notebook = await session.exportNotebook({ includePast: true });
   const executed = await executedBy(toolsOr(context), notebook);
   expect(shownBy(executed)).toEqual(shownBy(notebook));
   expect(shownBy(notebook).at(-1)?.results).toEqual([valueOf('(1, False)')]);
@@ -181,7 +181,7 @@ async function record(steps: readonly Step[]): Promise<{ notebook: Notebook }> {
     const [code, options] = typeof step === 'string' ? [step] : step;
     await session.runCode(code, options);
   }
-  return { notebook: session.exportNotebook({ title: 'A session' }) };
+  return { notebook: await session.exportNotebook({ title: 'A session' }) };
 }
 
 async function executedBy(
