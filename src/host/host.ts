@@ -32,7 +32,7 @@ export interface Host extends AsyncDisposable {
   getSession(id: string, options?: ClientOptions): Promise<Session>;
   /** The open sessions. With a `clientId`, only those of that client. */
   listSessions(options?: ClientOptions): Promise<SessionInfo[]>;
-  /** Closes every session and stops the host. May be called more than once. */
+  /** Lets go of the host: one that owns its sessions closes them, one elsewhere keeps them. May be called again. */
   close(): Promise<void>;
 }
 

@@ -93,7 +93,7 @@ export class HostedSession implements Session {
       clientId: this.clientId,
       status: isClosed ? 'closed' : isBusy ? 'running' : 'idle',
       createdAt: this.#createdAt,
-      lastUsedAt: new Date(Date.now() - idleForMs),
+      lastUsedAt: new Date(Math.max(this.#createdAt.getTime(), Date.now() - idleForMs)), // two clocks: they may differ by a millisecond
       executions,
       queued,
       workspace: this.files.location,

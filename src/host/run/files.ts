@@ -94,7 +94,7 @@ export class HostedFiles implements SessionFiles {
   /** Has a file written that is for its owner alone: it goes into the store and leaves the workspace. */
   async takeOut(name: string, write: (path: string) => Promise<void>): Promise<Artifact> {
     const id = randomUUID();
-    const path = `.output/${id}`;
+    const path = `export-${id}`; // a Jupyter server does not serve names that begin with a dot
     try {
       await write(path);
       await using file = await this.#place.open(path);
