@@ -27,7 +27,7 @@ const NOT_FOUND = { code: 'ARTIFACT_NOT_FOUND' };
 
 afterEach(() => void vi.useRealTimers());
 
-test('an artifact is kept with its facts and found again, also by another store', async () => {
+test('an artifact is kept with its description and found again, also by another store', async () => {
   const { store, directory, keep } = await scratch();
   const artifact = await keep('plots/sine.png', 'pixels');
   expect(artifact).toEqual({
@@ -48,7 +48,7 @@ test('an artifact is kept with its facts and found again, also by another store'
   expect(String(await buffer(await another.open(artifact.id)))).toBe('pixels');
 });
 
-test('a store touches the disk when it is used, not before', async () => {
+test('a store does not touch the disk before it is used', async () => {
   const { directory, store } = await scratch();
   expect(existsSync(directory)).toBe(false);
   expect(await store.list({ sessionId: 'any' })).toEqual([]);
@@ -119,7 +119,7 @@ test('a database from before artifacts had owners is read, and extended once', a
   await expect(store.get(id, { clientId: 'me' })).rejects.toMatchObject(NOT_FOUND);
 });
 
-test('equal content is stored once and stays as long as anyone has it', async () => {
+test('equal content is stored once and stays as long as an artifact has it', async () => {
   const { store, directory, keep } = await scratch();
   const [first, second] = [await keep('a.txt', 'same'), await keep('b.txt', 'same')];
   expect(contents(directory)).toEqual([first.sha256]);
@@ -130,7 +130,7 @@ test('equal content is stored once and stays as long as anyone has it', async ()
   await expect(store.get(second.id)).rejects.toMatchObject(NOT_FOUND);
 });
 
-test('what is open stays readable when it is removed', async () => {
+test('an open content stays readable when its artifact is removed', async () => {
   const { store, keep } = await scratch();
   const { id } = await keep('a.txt', 'content');
   const stream = await store.open(id);
@@ -145,7 +145,7 @@ test('an empty file is an artifact like any other', async () => {
   expect(await buffer(await store.open(id))).toHaveLength(0);
 });
 
-test('a file that changes while it is kept is kept as it was read', async () => {
+test('a file that changes while it is copied is kept as it was read', async () => {
   const { store, workspace } = await scratch();
   const name = path.join(workspace.path, 'file');
   writeFileSync(name, 'x'.repeat(100_000));
@@ -164,7 +164,7 @@ test('a file that changes while it is kept is kept as it was read', async () => 
   });
 });
 
-test('keeping ends with its signal and leaves nothing', async () => {
+test('an abort stops the copying and leaves nothing', async () => {
   const { store, directory, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x'.repeat(100_000));
   await using file = await openFile(workspace, 'file');
@@ -204,14 +204,14 @@ test('a sweep removes the oldest until the rest fits, counting shared content on
   expect(await store.sweep({ maxTotalBytes: 99 })).toEqual({ removed: 3 });
 });
 
-test('a store that is in use stays within its size, and what came last stays', async () => {
+test('a store in use stays within its size and keeps what came last', async () => {
   const { store, keep } = await scratch({ maxTotalBytes: 1000 });
   for (const name of ['a', 'b', 'c', 'd', 'e']) await keep(name, name.repeat(400));
   const names = async (): Promise<string[]> => (await store.list({ sessionId: 'session' })).map(({ name }) => name);
   await vi.waitFor(async () => expect(await names()).toEqual(['d', 'e']));
 });
 
-test('a store that is in use forgets what is too old', async () => {
+test('a store in use removes what is too old', async () => {
   vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
   const { store, keep } = await scratch({ maxAgeMs: 5000 });
   const { id } = await keep('old', 'old');
@@ -219,14 +219,14 @@ test('a store that is in use forgets what is too old', async () => {
   await vi.waitFor(() => expect(store.get(id)).rejects.toThrow('There is no artifact'));
 });
 
-test('a store that is closed while it puts itself in order is closed', async () => {
+test('a store can be closed while it trims itself', async () => {
   const { store, keep } = await scratch({ maxTotalBytes: 1000 });
   for (let n = 0; n < 250; n += 1) await keep(`${n}`, `${n}`.padEnd(50));
   store.close();
   expect((await store.list({ sessionId: 'session' })).length).toBeGreaterThan(0);
 });
 
-test('a sweep of more than one batch gets to its end', async () => {
+test('a sweep of more than one batch is completed', async () => {
   const { store, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x');
   await using file = await openFile(workspace, 'file');
@@ -235,7 +235,7 @@ test('a sweep of more than one batch gets to its end', async () => {
   expect(await store.sweep({ maxTotalBytes: 0 })).toEqual({ removed: 250 });
 });
 
-test('a sweep removes contents without a row and copies that nobody finishes', async () => {
+test('a sweep removes contents without a row and abandoned drafts', async () => {
   const { store, directory, keep } = await scratch();
   const { sha256: content } = await keep('a.txt', 'kept');
   const orphan = path.join(directory, 'contents', 'ab', `ab${'0'.repeat(62)}`);
@@ -250,7 +250,7 @@ test('a sweep removes contents without a row and copies that nobody finishes', a
   expect(readdirSync(path.join(directory, 'incoming'))).toEqual(['current']);
 });
 
-test('content that was lost or cut is not found, and whole again once it is kept again', async () => {
+test('content that was lost or cut is not found until it is kept again', async () => {
   const { store, directory, keep } = await scratch();
   const first = await keep('a.txt', 'content');
   truncateSync(path.join(directory, 'contents', first.sha256.slice(0, 2), first.sha256), 3);
@@ -288,7 +288,7 @@ test('processes that keep, remove and sweep the same contents at once lose nothi
   expect(readdirSync(path.join(directory, 'incoming'))).toEqual([]);
 });
 
-test('a process that is killed while it keeps leaves a store that works', async () => {
+test('a process that is killed while it copies leaves a working store', async () => {
   const { store, directory, workspace, keep } = await scratch();
   const { id } = await keep('before', 'before');
   writeFileSync(path.join(workspace.path, 'large'), '');

@@ -8,7 +8,6 @@ import type { Isolation } from '../execution/isolation.ts';
 import { toNotebook } from '../notebook/export.ts';
 import type { Notebook } from '../notebook/nbformat.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
-import { HostedFiles } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import {
   parseRun,
@@ -18,6 +17,7 @@ import {
   type SessionSettings,
   type TableOptions,
 } from './options.ts';
+import { HostedFiles } from './run/files.ts';
 import { Products } from './run/products.ts';
 import { Runs } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
@@ -93,7 +93,8 @@ export class HostedSession implements Session {
       clientId: this.clientId,
       status: isClosed ? 'closed' : isBusy ? 'running' : 'idle',
       createdAt: this.#createdAt,
-      lastUsedAt: new Date(Math.max(this.#createdAt.getTime(), Date.now() - idleForMs)), // two clocks: they may differ by a millisecond
+      // The idle time comes from another clock, which may be a millisecond off.
+      lastUsedAt: new Date(Math.max(this.#createdAt.getTime(), Date.now() - idleForMs)),
       executions,
       queued,
       workspace: this.files.location,

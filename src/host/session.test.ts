@@ -55,7 +55,7 @@ test('a raising program is a result, not an exception', async () => {
   expect(execution.error).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
 });
 
-test('expressions are echoed as the session, or else the run, says', async () => {
+test('the echo of expressions is set by the run, otherwise by the session', async () => {
   const session = await open({ echo: 'all' });
   expect((await session.runCode('1\n2')).logs.stdout).toBe('1\n2\n');
   const last = await session.runCode('1\n2', { echo: 'last' });
@@ -82,7 +82,7 @@ test('runs of one session take turns, in the order of the calls', async () => {
   expect((await session.runCode('order')).results).toMatchObject([{ data: { 'text/plain': '[1, 2]' } }]);
 });
 
-test('a full queue refuses with numbers, and who asks not to wait is refused', async () => {
+test('a full queue refuses with numbers, and so does a busy session if the caller does not want to wait', async () => {
   const session = await open();
   const events = await occupy(session);
   const waiting = [session.runCode('1'), session.inspect()];
@@ -95,7 +95,7 @@ test('a full queue refuses with numbers, and who asks not to wait is refused', a
   await Promise.all(waiting);
 });
 
-test('an abort in the queue gives the place up, and the code never runs', async () => {
+test('an abort takes a waiting run out of the queue, and its code never runs', async () => {
   const session = await open();
   const events = await occupy(session);
   const controller = new AbortController();
@@ -126,7 +126,7 @@ test('an abort while running stops the program, keeps its output and the state',
   expect((await session.runCode('kept')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
-test('what waits for its turn to set variables can be given up, and sets nothing', async () => {
+test('setting variables can be aborted while it waits, and then sets nothing', async () => {
   const session = await open();
   const events = await occupy(session);
   const controller = new AbortController();
@@ -142,7 +142,7 @@ test('what waits for its turn to set variables can be given up, and sets nothing
   expect(names).not.toContain('context');
 });
 
-test('what waits for its turn to roll back, reset, inspect or export can be given up, and does nothing', async () => {
+test('rollback, reset, inspect and export can be aborted while they wait, and then do nothing', async () => {
   const session = await open();
   await session.runCode('x = 1');
   await session.runCode('x = 2');
@@ -164,7 +164,7 @@ test('what waits for its turn to roll back, reset, inspect or export can be give
   expect((await session.runCode('x')).results[0]?.data['text/plain']).toBe('2');
 });
 
-test('moving and listing files can be given up', async () => {
+test('moving and listing files can be aborted', async () => {
   const session = await open();
   await session.files.upload('data', Buffer.alloc(4 << 20));
   const controller = new AbortController();
@@ -177,7 +177,7 @@ test('moving and listing files can be given up', async () => {
   await expect(session.files.upload('more', 'x', { signal })).rejects.toThrow('aborted');
 });
 
-test('without a root of its own a session finds a long output by its path on the host', async () => {
+test('without a root of its own, a session finds a long output by its path on the machine', async () => {
   await using plain = await createHost({ preload: [], poolSize: 0, isolation: 'none' });
   await using session = await plain.createSession();
   const { spills } = await session.runCode('import os\nprint("x" * 5000)\nos.chdir("/")');
@@ -187,7 +187,7 @@ test('without a root of its own a session finds a long output by its path on the
   expect(results).toMatchObject([{ data: { 'text/plain': '5001' } }]);
 });
 
-test('interrupt stops what runs, and harms nobody when nothing does', async () => {
+test('interrupt stops what is running, and does nothing if nothing is', async () => {
   const session = await open();
   await session.interrupt();
   await session.runCode('kept = 1');
@@ -211,7 +211,7 @@ test('the stream shows the first print before the end', async () => {
   expect(seen.join('')).toBe('first\nsecond\n');
 });
 
-test('who hears `done` may go on with the session inside the loop', async () => {
+test('the session can be used again inside the loop as soon as `done` has come', async () => {
   const session = await open();
   const results = [];
   for await (const event of session.stream('x = 5')) {
@@ -237,7 +237,7 @@ test('a run may have a time limit of its own', async () => {
   });
 });
 
-test('rollback undoes the last run, reset begins anew on the same files', async () => {
+test('rollback undoes the last run; reset starts afresh on the same files', async () => {
   const session = await open();
   await session.runCode('x = 1\nopen("kept", "w").close()');
   await session.runCode('x = 2');
@@ -255,7 +255,7 @@ test('inspect shows the variables', async () => {
   expect(await session.inspect()).toEqual([expect.objectContaining({ name: 'answer', type: 'int' })]);
 });
 
-test('a crash is an outcome, and the state before it is back', async () => {
+test('a crash is an outcome, and the state before it is restored', async () => {
   const session = await open();
   await session.runCode('kept = 1');
   const execution = await session.runCode('import os; os._exit(3)');
@@ -283,7 +283,7 @@ test('init code runs again when the state was lost', async () => {
   expect((await session.runCode('base')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
-test('init code is not what a rollback undoes', async () => {
+test('a rollback does not undo init code', async () => {
   const session = await open({ initCode: 'base = 1' });
   await expect(session.rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });
   expect((await session.runCode('base')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
@@ -299,7 +299,7 @@ test('init code that fails is an error with its traceback, and leaves no session
   expect(await host.listSessions()).toHaveLength(before);
 });
 
-test('a closed session says so; what ran is cancelled, what waited fails, its files are gone', async () => {
+test('a closed session refuses: what ran is cancelled, what waited fails, its files are gone', async () => {
   const session = await host.createSession({ limits: { graceMs: 50 } });
   const { workspace } = await session.info();
   const events = await occupy(session);
