@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
 import type { Artifact } from './artifact.ts';
-import { openFile } from './files.ts';
 import { ArtifactStore, type Retention } from './store.ts';
 
 const UID = process.getuid?.() ?? 0;
@@ -101,11 +101,11 @@ test('a file that changes while it is kept is kept as it was read', async () => 
   const { store, workspace } = await scratch();
   const name = path.join(workspace.path, 'file');
   writeFileSync(name, 'x'.repeat(100_000));
-  await using growing = await openFile(workspace, 'file');
+  await using growing = await workspace.open('file');
   appendFileSync(name, 'y'.repeat(1_000_000));
   const facts = { name: 'file', sessionId: 's', executionId: 'e' };
   expect(await store.keep(growing, facts)).toMatchObject({ sizeBytes: 100_000, sha256: sha256('x'.repeat(100_000)) });
-  await using shrinking = await openFile(workspace, 'file');
+  await using shrinking = await workspace.open('file');
   truncateSync(name, 10);
   expect(await store.keep(shrinking, facts)).toMatchObject({ sizeBytes: 10, sha256: sha256('x'.repeat(10)) });
 });
@@ -113,7 +113,7 @@ test('a file that changes while it is kept is kept as it was read', async () => 
 test('keeping ends with its signal and leaves nothing', async () => {
   const { store, directory, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x'.repeat(100_000));
-  await using file = await openFile(workspace, 'file');
+  await using file = await workspace.open('file');
   const facts = { name: 'file', sessionId: 's', executionId: 'e', signal: AbortSignal.abort(new Error('enough')) };
   await expect(store.keep(file, facts)).rejects.toThrow('enough');
   expect(readdirSync(path.join(directory, 'incoming'))).toEqual([]);
@@ -175,7 +175,7 @@ test('a store that is closed while it puts itself in order is closed', async () 
 test('a sweep of more than one batch gets to its end', async () => {
   const { store, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x');
-  await using file = await openFile(workspace, 'file');
+  await using file = await workspace.open('file');
   for (let index = 0; index < 250; index += 1)
     await store.keep(file, { name: 'file', sessionId: 's', executionId: 'e' });
   expect(await store.sweep({ maxTotalBytes: 0 })).toEqual({ removed: 250 });
@@ -266,13 +266,13 @@ function sha256(text: string): string {
 
 async function scratch(retention?: Retention): Promise<{
   directory: string;
-  workspace: { path: string; uid: number };
+  workspace: DirectoryWorkspace;
   store: ArtifactStore;
   keep: (name: string, content: string, sessionId?: string) => Promise<Artifact>;
 }> {
   const base = await mkdtemp(path.join(tmpdir(), 'store-'));
   const directory = path.join(base, 'artifacts');
-  const workspace = { path: path.join(base, 'workspace'), uid: UID };
+  const workspace = new DirectoryWorkspace({ path: path.join(base, 'workspace'), uid: UID });
   mkdirSync(workspace.path);
   const store = new ArtifactStore(directory, retention);
   onTestFinished(async () => {
@@ -283,7 +283,7 @@ async function scratch(retention?: Retention): Promise<{
     const file = path.join(workspace.path, name);
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, content);
-    await using open = await openFile(workspace, name);
+    await using open = await workspace.open(name);
     return await store.keep(open, { name, sessionId, executionId: 'execution' });
   };
   return { directory, workspace, store, keep };

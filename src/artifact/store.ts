@@ -4,15 +4,15 @@ import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VivariumError } from '../errors.ts';
+import type { WorkspaceFile } from '../workspace/workspace.ts';
 import type { Artifact } from './artifact.ts';
 import { Draft, type DraftFacts } from './draft.ts';
-import { errnoOf } from './place/errno.ts';
-import type { OpenFile } from './place/open-file.ts';
+import { errnoOf } from '../workspace/errno.ts';
 import { ArtifactRows } from './rows.ts';
 import { Upkeep } from './upkeep.ts';
 
 /** What a copy can be made of. */
-export type Keepable = Pick<OpenFile, 'mime' | 'chunks'>;
+export type Keepable = Pick<WorkspaceFile, 'chunks'>;
 
 export interface KeepFacts extends DraftFacts {
   readonly signal?: AbortSignal | undefined;
@@ -53,7 +53,7 @@ export class ArtifactStore implements Disposable {
       signal?.throwIfAborted();
       await draft.write(chunk);
     }
-    return draft.keep({ mime: file.mime, ...facts });
+    return draft.keep(facts);
   }
 
   /** A content that is written piece by piece; what is not kept in the end is gone. */

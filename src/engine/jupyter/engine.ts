@@ -6,9 +6,9 @@ import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
 import { readSources } from '../python-files.ts';
 import { Kernel, type KernelOptions } from './kernel/kernel.ts';
-import { JupyterServer } from './server.ts';
+import { JupyterServer } from './server/server.ts';
 import { JupyterSession } from './session.ts';
-import { JupyterWorkspace } from './workspace.ts';
+import { JupyterWorkspace } from './server/workspace.ts';
 
 const PROBE_TIMEOUT_MS = 5000;
 
@@ -91,7 +91,7 @@ class JupyterEngine implements Engine {
   async #open({ id, limits, environment, signal }: OpenOptions, onClosed: () => void): Promise<JupyterSession> {
     const directory = `vivarium-${randomBytes(8).toString('hex')}`;
     await using stack = new AsyncDisposableStack();
-    const workspace = new JupyterWorkspace(this.#server, directory);
+    const workspace = new JupyterWorkspace(this.#server, directory, limits.fileMb * 2 ** 20);
     stack.defer(() => workspace.destroy());
     await workspace.create();
     const options: KernelOptions = { name: this.#kernelName, directory, environment, sources: this.#sources };

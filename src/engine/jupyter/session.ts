@@ -4,14 +4,13 @@ import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Json, StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { pulled } from '../../execution/pulled.ts';
-import type { RemoteWorkspace } from '../../execution/remote-workspace.ts';
 import type { EngineSession, Rollback, RunRequest, TableRequest } from '../engine.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
 import { Variables } from '../python-words.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { KernelMessage } from './kernel/message.ts';
 import { Run, type RunFacts } from './run.ts';
-import type { JupyterWorkspace } from './workspace.ts';
+import type { JupyterWorkspace } from './server/workspace.ts';
 
 const LEAVE_TIMEOUT_MS = 5000;
 const INSPECT_ATTEMPTS = 2;
@@ -35,7 +34,7 @@ export interface SessionParts {
 export class JupyterSession implements EngineSession {
   readonly id: string;
   readonly isolation: Isolation;
-  readonly workspace: RemoteWorkspace;
+  readonly workspace: JupyterWorkspace;
   readonly #parts: SessionParts;
   #kernel: Kernel;
   #generation = 1;

@@ -1,10 +1,11 @@
-import type { Engine, HostSession } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 import type { LocalEngineOptions } from './options.ts';
 import { takePremises } from './premises/premises.ts';
+import type { LocalSession } from './session.ts';
 import { ZygoteLauncher } from './zygote/launcher.ts';
 
 /** Starts the engine that runs sessions on this machine: its Python first, and the engine itself is loaded meanwhile. */
-export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<HostSession>> {
+export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<LocalSession>> {
   await using stack = new AsyncDisposableStack();
   const premises = await takePremises(options.config.dataDir, options.cacheDir, stack);
   const launcher = stack.use(new ZygoteLauncher(options, premises));

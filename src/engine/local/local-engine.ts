@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { Engine, HostSession, OpenOptions } from '../engine.ts';
+import type { Engine, OpenOptions } from '../engine.ts';
 import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './premises/clean-up.ts';
 import { describeIsolation } from './isolation.ts';
 import { occupancyOf } from './premises/lease.ts';
@@ -29,7 +29,7 @@ interface Foundations {
   readonly owned: AsyncDisposableStack;
 }
 
-export class LocalEngine implements Engine<HostSession>, SessionHost {
+export class LocalEngine implements Engine<LocalSession>, SessionHost {
   readonly #options: LocalEngineOptions;
   readonly #premises: Premises;
   readonly #launcher: ZygoteLauncher;
@@ -65,7 +65,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
     this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
   }
 
-  async open(options: OpenOptions): Promise<HostSession> {
+  async open(options: OpenOptions): Promise<LocalSession> {
     const { limits, mounts, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
     if (this.isolation.level !== 'namespaces') assertInPlace(mounts);

@@ -4,7 +4,8 @@ import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { pulled } from '../../execution/pulled.ts';
-import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
+import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
+import type { EngineSession, Rollback, RunRequest, TableRequest } from '../engine.ts';
 import type { Exit, LinkOptions, Place } from './link/options.ts';
 import type { Link } from './link/link.ts';
 import { crashedBy, Run, type RunFacts } from './run.ts';
@@ -12,6 +13,8 @@ import type { WorkerFrame } from './link/worker-frame.ts';
 import type { Overstep } from './zygote/zygote.ts';
 
 const INSPECT_ATTEMPTS = 3;
+/** Where a session with a root of its own finds its files. */
+const WORKSPACE = '/workspace';
 
 /** What a session needs of its engine. */
 export interface SessionHost {
@@ -31,9 +34,10 @@ interface Notice {
 }
 
 /** An interpreter with state on this machine. It outlives its processes: what is lost is opened anew, and said. */
-export class LocalSession implements HostSession {
+export class LocalSession implements EngineSession {
   readonly id: string;
   readonly isolation: Isolation;
+  readonly workspace: DirectoryWorkspace;
   readonly #host: SessionHost;
   readonly #environment: Readonly<Record<string, string>>;
   #link: Link;
@@ -58,16 +62,14 @@ export class LocalSession implements HostSession {
     this.#environment = environment;
     link.setEnvironment(environment);
     this.isolation = { ...host.isolation, network: link.options.network ? 'host' : host.isolation.network };
+    const { workspacePath: path, place, wasBornEmpty: startedEmpty } = link;
+    const sessionPath = this.isolation.files === 'private-root' ? WORKSPACE : path;
+    this.workspace = new DirectoryWorkspace({ path, uid: place.uid, startedEmpty, sessionPath });
     this.#guard(link);
   }
 
   get isClosing(): boolean {
     return this.#closing !== null;
-  }
-
-  get workspace(): Workspace {
-    const { workspacePath, place, wasBornEmpty } = this.#link;
-    return { path: workspacePath, uid: place.uid, wasBornEmpty };
   }
 
   async revive(): Promise<boolean> {

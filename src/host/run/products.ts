@@ -58,7 +58,7 @@ export class RunProducts {
   /** Tells what was produced. */
   async collect({ mayHaveWritten, savedFigures = [] }: Summary, tell: Listener): Promise<void> {
     const { files, spills, executionId } = this.#parts;
-    const written: readonly ProducedFile[] = mayHaveWritten ? await files.produced(executionId) : [];
+    const written: readonly ProducedFile[] = mayHaveWritten ? await files.collect(executionId) : [];
     for (const file of written) await tell({ type: 'file', file });
     if (this.#figures.isAny || savedFigures.length > 0) {
       for await (const figure of this.#figures.produced(savedFigures, written, this.#parts)) {

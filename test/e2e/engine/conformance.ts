@@ -5,13 +5,13 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { changedSince } from '../../../src/artifact/changes.ts';
-import { placeOf, type Place } from '../../../src/artifact/place/place.ts';
+import { changedSince, takeInventory } from '../../../src/artifact/changes.ts';
 import { Limits } from '../../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
 import type { Event } from '../../../src/execution/event.ts';
 import type { Execution } from '../../../src/execution/execution.ts';
 import { foldExecution } from '../../../src/execution/fold.ts';
+import type { Workspace } from '../../../src/workspace/workspace.ts';
 import { LIBRARIES, OUTPUT, VALUES, VARIABLES } from './conformance-cases.ts';
 import { Subject } from './laboratory.ts';
 
@@ -142,7 +142,7 @@ export function conformance(name: string, start: () => Promise<Testbed>, traits:
       expect(execution.outcome.status).toBe('crashed');
       expect(execution.durationMs).toBeLessThan(traits.noticesDeathMs);
       await expectLoss(subject, execution);
-      expect(String(await read(placeOf(subject.session.workspace), 'runs'))).toBe('x');
+      expect(String(await read(subject.session.workspace, 'runs'))).toBe('x');
     });
 
     async function expectLoss(subject: Subject<EngineSession>, { state }: Execution): Promise<void> {
@@ -194,33 +194,36 @@ export function conformance(name: string, start: () => Promise<Testbed>, traits:
 
     test('what a run writes is found, and files go in and out', async () => {
       await using subject = await open();
-      const place = placeOf(subject.session.workspace);
-      await place.upload('data/in put ä.csv', { source: 'a,b\n1,2\n', maxBytes: 100 });
-      const before = await place.takeInventory();
+      const { workspace } = subject.session;
+      await workspace.write('data/in put ä.csv', 'a,b\n1,2\n');
+      const before = await takeInventory(workspace);
       await subject.run("text = open('data/in put ä.csv').read()\nopen('out.csv', 'w').write(text * 2)");
-      const written = changedSince(before, await place.takeInventory());
+      const written = changedSince(before, await takeInventory(workspace));
       expect(written).toMatchObject([{ path: 'out.csv', sizeBytes: 16, change: 'created' }]);
-      expect((await place.list()).files.map((file) => file.path)).toEqual(['data/in put ä.csv', 'out.csv']);
-      expect(String(await read(place, 'out.csv'))).toBe('a,b\n1,2\na,b\n1,2\n');
-      await place.remove('out.csv');
-      await expect(place.open('out.csv')).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
-      await expect(place.open('../secret')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
-      await expect(place.upload('large', { source: 'x'.repeat(11), maxBytes: 10 })).rejects.toMatchObject({
+      expect((await workspace.list()).files.map((file) => file.path).toSorted()).toEqual([
+        'data/in put ä.csv',
+        'out.csv',
+      ]);
+      expect(String(await read(workspace, 'out.csv'))).toBe('a,b\n1,2\na,b\n1,2\n');
+      await workspace.remove('out.csv');
+      await expect(workspace.open('out.csv')).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
+      await expect(workspace.open('../secret')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+      await expect(workspace.write('large', 'x'.repeat(11), { maxBytes: 10 })).rejects.toMatchObject({
         code: 'FILE_TOO_LARGE',
       });
     });
 
     test('20 megabytes go in and out unharmed', async () => {
       await using subject = await open();
-      const place = placeOf(subject.session.workspace);
+      const { workspace } = subject.session;
       const bytes = Buffer.alloc(20 << 20, 'vivarium ');
-      await place.upload('large.bin', { source: 'to be replaced', maxBytes: 100 });
-      await place.upload('large.bin', { source: bytes, maxBytes: bytes.length });
+      await workspace.write('large.bin', 'to be replaced');
+      await workspace.write('large.bin', bytes);
       expect(await subject.evaluate("__import__('hashlib').sha256(open('large.bin', 'rb').read()).hexdigest()")).toBe(
         `'${createHash('sha256').update(bytes).digest('hex')}'`,
       );
-      expect((await read(place, 'large.bin')).equals(bytes)).toBe(true);
-      expect((await place.list()).files).toHaveLength(1);
+      expect((await read(workspace, 'large.bin')).equals(bytes)).toBe(true);
+      expect((await workspace.list()).files).toHaveLength(1);
     });
 
     test('sessions share neither variables nor files', async () => {
@@ -251,8 +254,8 @@ export function conformance(name: string, start: () => Promise<Testbed>, traits:
   });
 }
 
-async function read(place: Place, path: string): Promise<Buffer> {
-  const file = await place.open(path);
+async function read(workspace: Workspace, path: string): Promise<Buffer> {
+  const file = await workspace.open(path);
   return buffer(file.stream());
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolViolation } from '../../hostile-json.ts';
 import { encodeRequest, parseMessage, type ExecuteRequest, type KernelMessage, type Reply } from './message.ts';
-import type { JupyterServer } from '../server.ts';
+import type { JupyterServer } from '../server/server.ts';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 /** Reply and idle come by different ways; when one of them is there, the other is not waited for for ever. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
-import type { JupyterServer } from '../server.ts';
+import type { JupyterServer } from '../server/server.ts';
 import { Channel, type Request } from './channel.ts';
 import { answerIn, ask, plant } from './companion.ts';
 import type { ExecuteRequest, KernelMessage } from './message.ts';

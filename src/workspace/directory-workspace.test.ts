@@ -20,7 +20,8 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { VivariumError } from '../errors.ts';
-import { listFiles, openFile, removeFile, upload, type FileSource, type Workspace } from './files.ts';
+import { DirectoryWorkspace } from './directory-workspace.ts';
+import type { FileSource } from './workspace.ts';
 
 const UID = process.getuid?.() ?? 0;
 const IS_ROOT = UID === 0;
@@ -51,36 +52,40 @@ test.each(REFUSED_PATHS)('the path %j is refused by every door', async (name) =>
   const { workspace, put } = await scratch();
   const refusal = { code: 'FILE_REFUSED' };
   await expect(put(name, 'x')).rejects.toMatchObject(refusal);
-  await expect(openFile(workspace, name)).rejects.toMatchObject(refusal);
-  expect(() => removeFile(workspace, name)).toThrow(expect.objectContaining(refusal));
+  await expect(workspace.open(name)).rejects.toMatchObject(refusal);
+  await expect(workspace.remove(name)).rejects.toMatchObject(refusal);
 });
 
 test('a file comes back as it was put', async () => {
   const { workspace, inside, put, get } = await scratch();
   const content = new Uint8Array(200_000).map((_, index) => index % 251);
-  const facts = await put('data/raw/table.csv', content);
-  expect(facts).toEqual({ path: 'data/raw/table.csv', sizeBytes: 200_000, mime: 'text/csv' });
+  expect(await put('data/raw/table.csv', content)).toBe(200_000);
   expect(await get('data/raw/table.csv')).toEqual(Buffer.from(content));
   expect(statSync(inside('data', 'raw', 'table.csv')).mode & 0o777).toBe(0o644);
-  expect(await get((await put('empty', '')).path)).toHaveLength(0);
+  expect(await put('empty', '')).toBe(0);
+  expect(await get('empty')).toHaveLength(0);
   await put('data/raw/table.csv', 'short');
   expect(String(await get('data/raw/table.csv'))).toBe('short');
   expect(readdirSync(workspace.path).toSorted()).toEqual(['data', 'empty']);
 });
 
-test('files are listed by path with their type, links with the reason why they are left out', async () => {
+test('files are listed with their size, links with the reason why they are left out', async () => {
   const { workspace, inside, put } = await scratch();
   await put('b/plot.png', 'xx');
   await put('a.unknown', 'x');
   symlinkSync('/etc/shadow', inside('link'));
-  expect(await listFiles(workspace)).toEqual({
-    files: [
-      { path: 'a.unknown', sizeBytes: 1, mime: 'application/octet-stream', modifiedAt: expect.any(Date) as Date },
-      { path: 'b/plot.png', sizeBytes: 2, mime: 'image/png', modifiedAt: expect.any(Date) as Date },
-    ],
+  const { files, ...rest } = await workspace.list();
+  expect(new Map(files.map((file) => [file.path, file.sizeBytes]))).toEqual(
+    new Map([
+      ['a.unknown', 1],
+      ['b/plot.png', 2],
+    ]),
+  );
+  expect(rest).toEqual({
     skipped: [{ path: 'link', reason: 'symlink' }],
     skippedCount: 1,
     cut: null,
+    allocatedBytes: expect.any(Number) as number,
   });
 });
 
@@ -88,10 +93,10 @@ test('what is not there is not found', async () => {
   const { workspace, put } = await scratch();
   await put('file', 'x');
   const missing = { code: 'FILE_NOT_FOUND' };
-  await expect(openFile(workspace, 'nothing')).rejects.toMatchObject(missing);
-  await expect(openFile(workspace, 'no/such/directory')).rejects.toMatchObject(missing);
-  expect(() => removeFile(workspace, 'nothing')).toThrow(expect.objectContaining(missing));
-  await expect(openFile(workspace, 'file/below')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+  await expect(workspace.open('nothing')).rejects.toMatchObject(missing);
+  await expect(workspace.open('no/such/directory')).rejects.toMatchObject(missing);
+  await expect(workspace.remove('nothing')).rejects.toMatchObject(missing);
+  await expect(workspace.open('file/below')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
 });
 
 test('links are followed by no door, at no place of a path', async () => {
@@ -102,12 +107,12 @@ test('links are followed by no door, at no place of a path', async () => {
   symlinkSync(outside, inside('real', 'link'));
   const refusal = { code: 'FILE_REFUSED' };
   for (const name of ['file', 'directory', 'directory/canary.txt', 'real/link/canary.txt']) {
-    await expect(openFile(workspace, name)).rejects.toMatchObject(refusal);
+    await expect(workspace.open(name)).rejects.toMatchObject(refusal);
   }
   for (const name of ['directory/canary.txt', 'directory/new/file', 'real/link/new']) {
     await expect(put(name, 'overwritten')).rejects.toMatchObject(refusal);
   }
-  expect(() => removeFile(workspace, 'directory/canary.txt')).toThrow(expect.objectContaining(refusal));
+  await expect(workspace.remove('directory/canary.txt')).rejects.toMatchObject(refusal);
   expect(readdirSync(outside)).toEqual(['canary.txt']);
   expect(readFileSync(path.join(outside, 'canary.txt'), 'utf8')).toBe('CANARY');
 });
@@ -120,8 +125,8 @@ test('a link in the place of an uploaded file is replaced, a link that is delete
   expect(readFileSync(inside('file'), 'utf8')).toBe('mine');
   symlinkSync(canary, inside('link'));
   symlinkSync(outside, inside('directory'));
-  removeFile(workspace, 'link');
-  removeFile(workspace, 'directory');
+  await workspace.remove('link');
+  await workspace.remove('directory');
   expect(readdirSync(workspace.path)).toEqual(['file']);
   expect(readFileSync(canary, 'utf8')).toBe('CANARY');
 });
@@ -129,9 +134,9 @@ test('a link in the place of an uploaded file is replaced, a link that is delete
 test('a file and an empty directory can be deleted, a full one cannot', async () => {
   const { workspace, put } = await scratch();
   await put('directory/file', 'x');
-  expect(() => removeFile(workspace, 'directory')).toThrow(expect.objectContaining({ code: 'FILE_REFUSED' }));
-  removeFile(workspace, 'directory/file');
-  removeFile(workspace, 'directory');
+  await expect(workspace.remove('directory')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+  await workspace.remove('directory/file');
+  await workspace.remove('directory');
   expect(readdirSync(workspace.path)).toEqual([]);
 });
 
@@ -141,7 +146,7 @@ test('what is not a regular file is not read, and nothing waits for it', async (
   mkdirSync(inside('directory'));
   if (IS_ROOT) run('mknod', inside('zero'), 'c', '1', '5');
   for (const name of ['fifo', 'directory', ...(IS_ROOT ? ['zero'] : [])]) {
-    await expect(openFile(workspace, name)).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+    await expect(workspace.open(name)).rejects.toMatchObject({ code: 'FILE_REFUSED' });
   }
 });
 
@@ -167,14 +172,14 @@ sys.stdin.read()`;
   onTestFinished(() => void holder.kill('SIGKILL'));
   await once(holder.stdout, 'data');
   const startedAt = performance.now();
-  await expect(openFile(workspace, 'leased')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+  await expect(workspace.open('leased')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
   expect(performance.now() - startedAt).toBeLessThan(5000);
 });
 
 test.runIf(IS_ROOT)('files of others that were linked in are not read', async () => {
   const { workspace, outside, inside } = await scratch(NOBODY);
   linkSync(path.join(outside, 'canary.txt'), inside('stolen'));
-  await expect(openFile(workspace, 'stolen')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+  await expect(workspace.open('stolen')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
 });
 
 test.runIf(IS_ROOT)('what is uploaded belongs to the session, also its directories', async () => {
@@ -189,17 +194,17 @@ test.runIf(!IS_ROOT)('a file without permissions is refused', async () => {
   const { workspace, inside } = await scratch();
   writeFileSync(inside('locked'), 'x');
   chmodSync(inside('locked'), 0);
-  await expect(openFile(workspace, 'locked')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+  await expect(workspace.open('locked')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
 });
 
 test('a file that grows is read to the size that it had, one that shrinks is an error', async () => {
   const { workspace, inside } = await scratch();
   writeFileSync(inside('growing'), 'x'.repeat(300_000));
-  await using growing = await openFile(workspace, 'growing');
+  await using growing = await workspace.open('growing');
   appendFileSync(inside('growing'), 'y'.repeat(300_000));
   const read = await buffer(growing.stream());
   expect([read.length, read.includes('y')]).toEqual([300_000, false]);
-  const shrinking = await openFile(workspace, 'growing');
+  const shrinking = await workspace.open('growing');
   truncateSync(inside('growing'), 100_000);
   await expect(buffer(shrinking.stream())).rejects.toMatchObject({ code: 'FILE_REFUSED' });
 });
@@ -207,7 +212,7 @@ test('a file that grows is read to the size that it had, one that shrinks is an 
 test('a stream that is given up closes its file', async () => {
   const { workspace, inside } = await scratch();
   writeFileSync(inside('file'), 'x'.repeat(1_000_000));
-  const stream = (await openFile(workspace, 'file')).stream();
+  const stream = (await workspace.open('file')).stream();
   await once(stream, 'readable');
   stream.destroy();
   await once(stream, 'close');
@@ -222,15 +227,15 @@ test.each([
 ])('%s leaves the old file and nothing else', async (_, error, source) => {
   const { workspace, inside, put } = await scratch();
   await put('file', 'old');
-  await expect(upload(workspace, 'file', { source, maxBytes: 1000 })).rejects.toMatchObject(error);
+  await expect(workspace.write('file', source, { maxBytes: 1000 })).rejects.toMatchObject(error);
   expect(readdirSync(workspace.path)).toEqual(['file']);
   expect(readFileSync(inside('file'), 'utf8')).toBe('old');
 });
 
 test('an upload ends with its signal', async () => {
   const { workspace } = await scratch();
-  const options = { source: endless(), maxBytes: Infinity, signal: AbortSignal.timeout(50) };
-  await expect(upload(workspace, 'file', options)).rejects.toMatchObject({ name: 'TimeoutError' });
+  const options = { signal: AbortSignal.timeout(50) };
+  await expect(workspace.write('file', endless(), options)).rejects.toMatchObject({ name: 'TimeoutError' });
   expect(readdirSync(workspace.path)).toEqual([]);
 });
 
@@ -255,10 +260,10 @@ test('while a directory is swapped for a link, nothing is read or written outsid
   const seen = new Set<string>();
   for (let round = 0; round < 3000 || !seen.has('inside') || !seen.has('FILE_REFUSED'); round += 1) {
     const read = await outcomeOf(async () => String(await get('d/canary.txt')));
-    const written = round % 5 === 0 ? await outcomeOf(async () => (await put('d/upload', 'x')).path) : read;
+    const written = round % 5 === 0 ? await outcomeOf(async () => `written ${await put('d/upload', 'x')}`) : read;
     seen.add(read).add(written);
   }
-  expect(seen.difference(new Set(['inside', 'd/upload', 'FILE_REFUSED', 'FILE_NOT_FOUND']))).toEqual(new Set());
+  expect(seen.difference(new Set(['inside', 'written 1', 'FILE_REFUSED', 'FILE_NOT_FOUND']))).toEqual(new Set());
   expect(swapper.exitCode).toBeNull();
   expect(readdirSync(outside)).toEqual(['canary.txt']);
   expect(readFileSync(path.join(outside, 'canary.txt'), 'utf8')).toBe('CANARY');
@@ -267,17 +272,17 @@ test('while a directory is swapped for a link, nothing is read or written outsid
 test('200 MB go in and out as streams, with memory flat', async () => {
   const { workspace } = await scratch();
   const program = `import { createHash } from 'node:crypto';
-    const { upload, openFile } = await import(${JSON.stringify(new URL('files.ts', import.meta.url).href)});
-    const workspace = ${JSON.stringify(workspace)};
+    const { DirectoryWorkspace } = await import(${JSON.stringify(new URL('directory-workspace.ts', import.meta.url).href)});
+    const workspace = new DirectoryWorkspace({ path: ${JSON.stringify(workspace.path)}, uid: ${UID} });
     const chunk = Buffer.alloc(1 << 20, 'abcdefg,');
     async function* source() { for (let count = 0; count < 200; count += 1) { watch(); yield chunk; } }
     let peak = 0;
     const watch = () => { peak = Math.max(peak, process.memoryUsage.rss()); };
     const before = process.memoryUsage.rss();
-    await upload(workspace, 'big.csv', { source: source(), maxBytes: 1 << 30 });
+    await workspace.write('big.csv', source(), { maxBytes: 1 << 30 });
     const hash = createHash('sha256');
     let bytes = 0;
-    for await (const part of (await openFile(workspace, 'big.csv')).stream()) {
+    for await (const part of (await workspace.open('big.csv')).stream()) {
       hash.update(part); bytes += part.length; watch();
       await new Promise(setImmediate);
     }
@@ -317,10 +322,10 @@ async function* failing(): AsyncGenerator<Uint8Array, void, undefined> {
 }
 
 interface Scratch {
-  readonly workspace: Workspace;
+  readonly workspace: DirectoryWorkspace;
   readonly outside: string;
   readonly inside: (...names: string[]) => string;
-  readonly put: (name: string, source: FileSource) => ReturnType<typeof upload>;
+  readonly put: (name: string, source: FileSource) => Promise<number>;
   readonly get: (name: string) => Promise<Buffer>;
 }
 
@@ -328,7 +333,7 @@ interface Scratch {
 async function scratch(uid = UID): Promise<Scratch> {
   const base = await mkdtemp(path.join(tmpdir(), 'files-'));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
-  const workspace = { path: path.join(base, 'workspace'), uid };
+  const workspace = new DirectoryWorkspace({ path: path.join(base, 'workspace'), uid });
   const outside = path.join(base, 'outside');
   mkdirSync(workspace.path);
   mkdirSync(outside);
@@ -338,7 +343,7 @@ async function scratch(uid = UID): Promise<Scratch> {
     workspace,
     outside,
     inside: (...names) => path.join(workspace.path, ...names),
-    put: (name, source) => upload(workspace, name, { source, maxBytes: 1 << 20 }),
-    get: async (name) => await buffer((await openFile(workspace, name)).stream()),
+    put: (name, source) => workspace.write(name, source, { maxBytes: 1 << 20 }),
+    get: async (name) => await buffer((await workspace.open(name)).stream()),
   };
 }

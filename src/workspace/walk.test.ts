@@ -17,8 +17,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { HeldDirectory } from './directory.ts';
-import { walk, type Listing } from './walk.ts';
+import { HeldDirectory } from './held-directory.ts';
+import { walk } from './walk.ts';
+import type { Listing } from './workspace.ts';
 
 const IS_ROOT = process.getuid?.() === 0;
 const NOBODY = 65_534;

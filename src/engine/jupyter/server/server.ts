@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { VivariumError } from '../../errors.ts';
-import { parseJson } from '../hostile-json.ts';
+import { VivariumError } from '../../../errors.ts';
+import { parseJson } from '../../hostile-json.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Room for a listing of a hundred thousand files; contents of files come another way. */

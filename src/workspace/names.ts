@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { VivariumError } from '../../errors.ts';
+import { VivariumError } from '../errors.ts';
 
 /** What Linux file systems allow, so that a name that was read can be written again. */
 const MAX_NAME_BYTES = 255;

@@ -1,63 +1,15 @@
 import type { BigIntStats, Dirent } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { VivariumError } from '../../errors.ts';
-import { HeldDirectory } from './directory.ts';
+import { VivariumError } from '../errors.ts';
 import { errnoOf } from './errno.ts';
+import { HeldDirectory } from './held-directory.ts';
 import { decodeName, isDraftName, showName } from './names.ts';
 import { isForeignLink } from './open-file.ts';
+import type { FoundFile, Listing, ListOptions, Skipped, SkipReason, WalkCaps } from './workspace.ts';
 
-/** How much of a workspace is looked at before the walk says that it saw only a part. */
-export interface WalkCaps {
-  /** Names of any kind, in all directories together. */
-  readonly maxEntries: number;
-  readonly maxDepth: number;
-  readonly maxMs: number;
-}
-
-export interface WalkOptions {
-  /** Owner of the session's files; the owner of the directory unless told. */
+export interface WalkOptions extends ListOptions {
+  /** Owner of the session's files; the owner of the directory by default. */
   readonly uid?: number | undefined;
-  readonly caps?: Partial<WalkCaps> | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A regular file, and what changes whenever its content does. */
-export interface FoundFile {
-  /** Relative to the workspace, with `/` between its parts. */
-  readonly path: string;
-  readonly sizeBytes: number;
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-}
-
-export type SkipReason =
-  | 'symlink'
-  | 'fifo'
-  | 'socket'
-  | 'device'
-  | 'name'
-  | 'depth'
-  | 'mount'
-  | 'hard-link'
-  | 'unreadable';
-
-export interface Skipped {
-  /** Fit to be shown, not to be opened. */
-  readonly path: string;
-  readonly reason: SkipReason;
-}
-
-export interface Listing {
-  readonly files: readonly FoundFile[];
-  /** The first that were left out; `skippedCount` counts all. */
-  readonly skipped: readonly Skipped[];
-  readonly skippedCount: number;
-  /** The cap that ended the walk early, if one did. */
-  readonly cut: 'entries' | 'time' | null;
-  /** What the files take on disk, as far as that is known: holes in them take nothing. */
-  readonly allocatedBytes?: number;
 }
 
 const DEFAULT_CAPS: WalkCaps = { maxEntries: 50_000, maxDepth: 32, maxMs: 2000 };

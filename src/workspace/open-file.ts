@@ -1,23 +1,21 @@
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { VivariumError } from '../../errors.ts';
-import { mimeOf } from '../mime.ts';
+import { VivariumError } from '../errors.ts';
+import type { WorkspaceFile } from './workspace.ts';
 
 const CHUNK_BYTES = 1 << 16;
 
 /** A regular file, open for reading, as large as it was when it was opened: one that grows is not read for ever. */
-export class OpenFile implements AsyncDisposable {
+export class OpenFile implements WorkspaceFile {
   readonly name: string;
   readonly sizeBytes: number;
-  readonly mime: string;
   readonly #handle: FileHandle;
 
   private constructor(handle: FileHandle, name: string, sizeBytes: number) {
     this.#handle = handle;
     this.name = name;
     this.sizeBytes = sizeBytes;
-    this.mime = mimeOf(name);
   }
 
   /** The caller has checked what the handle leads to. */

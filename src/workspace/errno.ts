@@ -1,4 +1,4 @@
-import { VivariumError } from '../../errors.ts';
+import { VivariumError } from '../errors.ts';
 
 /** `ENOENT` and the like; undefined for what the operating system did not say. */
 export function errnoOf(error: unknown): string | undefined {
