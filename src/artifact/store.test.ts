@@ -212,11 +212,12 @@ test('processes that keep, remove and sweep the same contents at once lose nothi
   for (const name of ['a', 'b', 'c']) writeFileSync(path.join(workspace.path, name), name.repeat(1000));
   const program = `
     const { ArtifactStore } = await import(${JSON.stringify(new URL('store.ts', import.meta.url).href)});
-    const { openFile } = await import(${JSON.stringify(new URL('files.ts', import.meta.url).href)});
+    const { DirectoryWorkspace } = await import(${JSON.stringify(new URL('../workspace/directory-workspace.ts', import.meta.url).href)});
+    const workspace = new DirectoryWorkspace(${JSON.stringify(workspace)});
     const store = new ArtifactStore(${JSON.stringify(directory)});
     for (let round = 0; round < 60; round += 1) {
       const name = 'abc'[round % 3];
-      await using file = await openFile(${JSON.stringify(workspace)}, name);
+      await using file = await workspace.open(name);
       const { id } = await store.keep(file, { name, sessionId: 'kept', executionId: String(process.pid) });
       for await (const chunk of await store.open(id)) if (String(chunk)[0] !== name) throw new Error('wrong content');
       if (round % 6 < 5) store.remove(id);
@@ -241,9 +242,10 @@ test('a process that is killed while it keeps leaves a store that works', async 
   truncateSync(path.join(workspace.path, 'large'), 1 << 30);
   const program = `
     const { ArtifactStore } = await import(${JSON.stringify(new URL('store.ts', import.meta.url).href)});
-    const { openFile } = await import(${JSON.stringify(new URL('files.ts', import.meta.url).href)});
+    const { DirectoryWorkspace } = await import(${JSON.stringify(new URL('../workspace/directory-workspace.ts', import.meta.url).href)});
+    const workspace = new DirectoryWorkspace(${JSON.stringify(workspace)});
     const store = new ArtifactStore(${JSON.stringify(directory)});
-    const file = await openFile(${JSON.stringify(workspace)}, 'large');
+    const file = await workspace.open('large');
     const keeping = store.keep(file, { name: 'large', sessionId: 'session', executionId: 'e' });
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 20);
     await keeping;`;

@@ -11,7 +11,7 @@ import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './
 import { SessionFiles, type Cancellable } from './run/files.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { parseRun, type Run, type RunOptions, type Settings } from './options.ts';
-import { Products } from './run/products.ts';
+import { SessionArtifacts } from './run/artifacts.ts';
 import { Runs, type TableOptions } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
 
@@ -77,8 +77,8 @@ export class Session implements AsyncDisposable {
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
     this.files = new SessionFiles(inner, store, settings, isForOneRun);
     const { files } = this;
-    const products = new Products({ sessionId: inner.id, store, files, settings });
-    this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
+    const artifacts = new SessionArtifacts({ sessionId: inner.id, store, files, limits: settings.limits });
+    this.#runs = new Runs({ inner, files, artifacts, settings, maxQueue, loss: loss?.what, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
       idleForMs: () => this.#runs.idleForMs,

@@ -3,23 +3,23 @@ import { VivariumError } from '../../../errors.ts';
 import { parseJson } from '../../hostile-json.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Room for a listing of a hundred thousand files; contents of files come another way. */
+/** Enough for a listing of a hundred thousand files. Contents of files come another way. */
 const MAX_ANSWER_BYTES = 64 << 20;
 const MAX_REASON_CHARS = 300;
 
-export interface Call {
+export interface ServerCall {
   readonly body?: object;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** What the server answered to a call, whatever its status. */
-export interface Answer {
+export interface ServerAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-/** A Jupyter server: its REST API, and its sockets. The token goes in a header, never into an address or a message. */
+/** A Jupyter server: its REST API and its WebSockets. The token goes into a header, never into an address or a message. */
 export class JupyterServer {
   readonly #base: URL;
   readonly #headers: Readonly<Record<string, string>>;
@@ -40,19 +40,19 @@ export class JupyterServer {
     return new URL(path, this.#base).href;
   }
 
-  async call(method: string, path: string, { body, timeoutMs, signal }: Call = {}): Promise<Answer> {
+  async call(method: string, path: string, { body, timeoutMs, signal }: ServerCall = {}): Promise<ServerAnswer> {
     const response = await this.fetch(method, path, { ...(body && { body }), timeoutMs, signal });
     const chunks: Uint8Array[] = [];
     for await (const chunk of this.read(response, MAX_ANSWER_BYTES)) chunks.push(chunk);
     return { status: response.status, text: Buffer.concat(chunks).toString() };
   }
 
-  /** An answer of the shape that is expected, or an error that says what came instead. */
-  async ask<T>(schema: z.ZodType<T>, method: string, path: string, call?: Call): Promise<T> {
+  /** An answer of the expected shape, or an error that says what came instead. */
+  async ask<T>(schema: z.ZodType<T>, method: string, path: string, call?: ServerCall): Promise<T> {
     return this.parse(schema, `${method} ${path}`, await this.call(method, path, call));
   }
 
-  parse<T>(schema: z.ZodType<T>, what: string, answer: Answer): T {
+  parse<T>(schema: z.ZodType<T>, what: string, answer: ServerAnswer): T {
     if (answer.status >= 300) throw this.refusal(what, answer);
     const parsed = schema.safeParse(parseOr(answer.text));
     if (parsed.success) return parsed.data;
@@ -63,7 +63,7 @@ export class JupyterServer {
     );
   }
 
-  /** The raw response. Redirects are not followed: they lead to login pages, or to somebody who should not get the token. */
+  /** The raw response. Redirects are not followed: they lead to login pages, or to others who must not get the token. */
   async fetch(
     method: string,
     path: string,
@@ -89,7 +89,7 @@ export class JupyterServer {
     }
   }
 
-  /** The bytes of a response, which end with an error above the limit or when the server is gone. */
+  /** The bytes of a response. Throws above the limit, or if the server is gone. */
   async *read(response: Response, maxBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
     let bytes = 0;
     const chunks = (response.body ?? []) as AsyncIterable<Uint8Array>;
@@ -122,8 +122,8 @@ export class JupyterServer {
     );
   }
 
-  refusal(what: string, { status, text }: Answer): VivariumError {
-    const said = Said.safeParse(parseOr(text)).data?.message ?? '';
+  refusal(what: string, { status, text }: ServerAnswer): VivariumError {
+    const said = ErrorBody.safeParse(parseOr(text)).data?.message ?? '';
     return new VivariumError(
       'JUPYTER_REFUSED',
       `The Jupyter server at ${this.address} answered ${what} with HTTP ${status}${said && `: ${said.slice(0, MAX_REASON_CHARS)}`}. ` +
@@ -132,17 +132,17 @@ export class JupyterServer {
   }
 }
 
-const Said = z.object({ message: z.string() });
+const ErrorBody = z.object({ message: z.string() });
 
 function parseOr(text: string): unknown {
   try {
     return parseJson(Buffer.from(text));
   } catch {
-    return undefined; // no JSON: the schema says what was expected
+    return undefined; // not JSON: the schema says what was expected
   }
 }
 
-/** The words of the operating system where there are some; fetch itself only says that it failed. */
+/** The message of the operating system if there is one. fetch itself only says that it failed. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return 'the connection failed';

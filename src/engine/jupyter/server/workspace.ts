@@ -12,7 +12,7 @@ import type {
   WorkspaceFile,
   WriteOptions,
 } from '../../../workspace/workspace.ts';
-import type { Answer, JupyterServer } from './server.ts';
+import type { JupyterServer, ServerAnswer } from './server.ts';
 
 const CHUNK_BYTES = 8 << 20;
 const MAX_ENTRIES = 10_000;
@@ -182,7 +182,7 @@ export class JupyterWorkspace implements Workspace {
     if (answer.status >= 300) throw this.#problem(path, answer);
   }
 
-  #problem(path: string, answer: Answer): VivariumError {
+  #problem(path: string, answer: ServerAnswer): VivariumError {
     const refusal = this.#server.refusal(`for "${path}"`, answer);
     if (answer.status === 404) {
       return new VivariumError(

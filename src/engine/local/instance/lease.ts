@@ -4,10 +4,10 @@ import { connect, createServer, type Server } from 'node:net';
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Whether somebody lives in a directory; `unmarked` when nobody ever said so. */
+/** Whether an engine uses a directory; `unmarked` if none has ever said so. */
 export type Occupancy = 'occupied' | 'abandoned' | 'unmarked';
 
-/** Says that a directory is in use: a socket that listens in it, which the kernel closes with its owner however that dies. */
+/** Marks a directory as in use by a socket that listens in it. The kernel closes it when its owner dies in whatever way. */
 export class Lease implements AsyncDisposable {
   readonly #directory: FileHandle;
   readonly #server: Server;
@@ -17,10 +17,10 @@ export class Lease implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Null where the file system has no sockets: nobody then knows the directory for ours, and nobody removes it. */
+  /** Null if the file system has no sockets. Then no engine knows the directory as ours, and none removes it. */
   static async take(directory: string, name: string): Promise<Lease | null> {
     const handle = await open(directory, DIRECTORY);
-    const server = createServer((visitor) => visitor.destroy());
+    const server = createServer((client) => client.destroy());
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
@@ -41,32 +41,32 @@ export class Lease implements AsyncDisposable {
   }
 }
 
-/** Asks by knocking: that works whatever namespaces the two are in, and pids say nothing there. */
+/** Finds out by connecting. That works across namespaces, where pids mean nothing. */
 export async function occupancyOf(directory: string, name: string): Promise<Occupancy> {
   const handle = await open(directory, DIRECTORY);
   try {
-    if ((await handle.stat()).uid !== process.getuid?.()) return 'occupied'; // what belongs to another is that other's to remove
+    if ((await handle.stat()).uid !== process.getuid?.()) return 'occupied'; // another user's directory is for that user to remove
     const socket = await lstat(socketIn(handle, name)).catch(() => null);
     if (socket === null || !socket.isSocket()) return 'unmarked';
-    return (await knock(socketIn(handle, name))) ? 'occupied' : 'abandoned';
+    return (await isListening(socketIn(handle, name))) ? 'occupied' : 'abandoned';
   } finally {
     await handle.close();
   }
 }
 
-/** The name of a socket may have some hundred bytes only, and directories lie deeper than that. */
+/** The path of a socket may have about a hundred bytes, and that of the directory may be longer. */
 function socketIn(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`;
 }
 
-function knock(socket: string): Promise<boolean> {
+function isListening(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const visitor = connect(socket);
-    visitor.once('connect', () => {
-      visitor.destroy();
+    const client = connect(socket);
+    client.once('connect', () => {
+      client.destroy();
       resolve(true);
     });
-    // Only a refusal means that nobody listens; a full queue, for one, means that somebody does.
-    visitor.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
+    // Only a refusal means that nobody listens. A full queue, for example, means that somebody does.
+    client.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'));
   });
 }

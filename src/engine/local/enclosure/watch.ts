@@ -1,41 +1,39 @@
 import type { Limits } from '../../../config.ts';
-import type { Zygote } from '../zygote/zygote.ts';
+import type { EnclosureOrder } from '../zygote/zygote.ts';
 
 /** Shorter runs are not watched. */
 export const LONG_RUN_MS = 50;
-/** By then the twin of the last run is made, as a rule. */
+/** By then the twin of the last run usually exists. */
 const REST_AFTER_MS = 100;
 
-/** Whom to watch. */
-export interface Subject {
-  readonly session: string;
+interface WatchTarget {
   readonly worker: number;
   readonly dormant: readonly number[];
   readonly limits: Limits;
 }
 
-/** Has the zygote watch a session, in its runs and between them. Short runs cost nothing: they are looked at afterwards. */
-export class Vigil {
-  readonly #zygote: Zygote;
-  readonly #subject: () => Subject;
+/** Has the zygote measure a session against its limits, during runs and between them. Short runs are measured afterwards. */
+export class Watch {
+  readonly #send: (order: EnclosureOrder) => void;
+  readonly #target: () => WatchTarget;
   #timer: NodeJS.Timeout | null = null;
   #isClockOn = false;
   #run: { readonly startedMs: number; readonly onLong: () => void } | null = null;
   #isWatching = false;
   #isResting = false;
-  #isTold = false;
+  #isDiskMeasured = false;
 
-  constructor(zygote: Zygote, subject: () => Subject) {
-    this.#zygote = zygote;
-    this.#subject = subject;
+  constructor(send: (order: EnclosureOrder) => void, target: () => WatchTarget) {
+    this.#send = send;
+    this.#target = target;
   }
 
-  /** Whether what is watched for now is what goes on between runs. */
+  /** Whether the zygote measures what goes on between runs. */
   get isResting(): boolean {
     return this.#isResting;
   }
 
-  /** A run begins. If it takes its time it is watched, and `onLong` called: one clock does for a burst of runs. */
+  /** A run begins. If it takes long it is watched, and `onLong` is called. One clock serves a burst of runs. */
   beginRun(onLong: () => void): void {
     this.#run = { startedMs: performance.now(), onLong };
     if (!this.#isClockOn) this.#startClock(LONG_RUN_MS);
@@ -43,20 +41,20 @@ export class Vigil {
 
   endRun(): void {
     this.#run = null;
-    if (this.#isWatching) this.#zygote.tell({ op: 'unwatch', session: this.#subject().session });
+    if (this.#isWatching) this.#send({ op: 'unwatch' });
     this.#isWatching = false;
   }
 
   /**
-   * No run is on any more: what goes on all the same is watched from a moment later on, once for a burst of runs.
-   * `isTold` when the size of the workspace was looked at after the run.
+   * No run is on any more. What still goes on is watched from a moment later, once for a burst of runs.
+   * `isDiskMeasured` if the size of the workspace was measured after the run.
    */
-  rest(isTold: boolean): void {
-    this.#isTold ||= isTold;
+  rest(isDiskMeasured: boolean): void {
+    this.#isDiskMeasured ||= isDiskMeasured;
     this.#timer ??= setTimeout(() => this.#rest(), REST_AFTER_MS).unref();
   }
 
-  /** There is one more that only sleeps. */
+  /** There is one more dormant process. */
   renew(): void {
     if (this.#isResting) this.rest(false);
   }
@@ -83,21 +81,20 @@ export class Vigil {
     this.end();
     this.#isResting = false;
     this.#isWatching = true;
-    this.#zygote.tell({ op: 'watch', ...this.#order(), busyMs: null, isTold: this.#isTold });
+    this.#send({ op: 'watch', ...this.#fields(), busyMs: null });
     onLong();
   }
 
   #rest(): void {
     this.#timer = null;
     this.#isResting = true;
-    const busyMs = this.#subject().limits.timeoutMs;
-    this.#zygote.tell({ op: 'rest', ...this.#order(), busyMs, isTold: this.#isTold });
-    this.#isTold = false;
+    this.#send({ op: 'rest', ...this.#fields(), busyMs: this.#target().limits.timeoutMs });
+    this.#isDiskMeasured = false;
   }
 
-  #order(): { readonly session: string; readonly [field: string]: unknown } {
-    const { session, worker, dormant, limits } = this.#subject();
+  #fields(): Readonly<Record<string, unknown>> {
+    const { worker, dormant, limits } = this.#target();
     const diskBytes = (limits.workspaceMb + limits.rollbackMb) * 2 ** 20;
-    return { session, worker, dormant, cpuMs: limits.cpuMs, diskBytes };
+    return { worker, dormant, cpuMs: limits.cpuMs, diskBytes, isTold: this.#isDiskMeasured };
   }
 }

@@ -1,47 +1,55 @@
-import type { LocalEngineOptions } from '../options.ts';
-import type { Premises } from '../premises/premises.ts';
+import type { Config } from '../../../config.ts';
+import type { Instance } from '../instance/instance.ts';
 import { configureZygote, spawnZygote, type ZygoteProcess } from './process.ts';
 
+export interface StarterOptions {
+  readonly config: Config;
+  readonly python: string;
+  readonly cacheDir: string;
+  /** A process for the first zygote that was started ahead. It is used if it fits, and ended otherwise. */
+  readonly headStart?: ZygoteProcess;
+}
+
 /** A process that is about to become a zygote. */
-export interface Launched {
-  /** No zygote takes the places of one before it. */
+export interface StartedZygote {
+  /** No two zygotes of an engine have the same name. */
   readonly name: string;
   readonly process: ZygoteProcess;
 }
 
-/** Starts the zygotes of one engine, one after the other, and tells each what it is to be. */
-export class ZygoteLauncher implements Disposable {
-  readonly #options: LocalEngineOptions;
-  readonly #premises: Premises;
+/** Starts the zygotes of one engine, one after the other, and sends each its configuration. */
+export class ZygoteStarter implements Disposable {
+  readonly #options: StarterOptions;
+  readonly #instance: Instance;
   #headStart: ZygoteProcess | undefined;
-  #prepared: Launched | undefined;
+  #prepared: StartedZygote | undefined;
   #count = 0;
 
-  constructor(options: LocalEngineOptions, premises: Premises) {
+  constructor(options: StarterOptions, instance: Instance) {
     this.#options = options;
-    this.#premises = premises;
+    this.#instance = instance;
     this.#headStart = options.headStart;
   }
 
   /** Starts the next one before it is asked for. */
   prepare(): void {
-    this.#prepared = this.#launch();
+    this.#prepared = this.#start();
   }
 
-  next(): Launched {
+  next(): StartedZygote {
     const prepared = this.#prepared;
     this.#prepared = undefined;
-    return prepared ?? this.#launch();
+    return prepared ?? this.#start();
   }
 
-  /** Ends what nobody asked for. */
+  /** Ends a process that was prepared and never asked for. */
   [Symbol.dispose](): void {
     this.#prepared?.process.child.kill('SIGKILL');
   }
 
-  #launch(): Launched {
+  #start(): StartedZygote {
     const { config, python, cacheDir } = this.#options;
-    const { instance, sessionsDir, reception } = this.#premises;
+    const { name: instance, sessionsDir, workerSocket } = this.#instance;
     this.#count += 1;
     const name = `${instance}.${this.#count}`;
     const process = this.#takeHeadStart() ?? spawnZygote(python, cacheDir);
@@ -50,7 +58,7 @@ export class ZygoteLauncher implements Disposable {
       level: isolation,
       instance: name,
       sessions: sessionsDir,
-      socket: reception.socketPath,
+      socket: workerSocket.socketPath,
       cache: cacheDir,
       cgroups,
       preload,

@@ -2,22 +2,22 @@ import type { Artifact } from '../../artifact/artifact.ts';
 import type { Draft } from '../../artifact/draft.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 
-export interface SpillLimits {
-  /** Output up to this size is told as it is and needs no file. */
-  readonly toldBytes: number;
-  /** Size of the file. */
+export interface OutputFileLimits {
+  /** Output up to this size is in the result as a whole, and needs no file. */
+  readonly inlineBytes: number;
+  /** The largest size of the file; 0 if there is to be none. */
   readonly maxBytes: number;
 }
 
-/** All of one output stream of a run, as a file, once it is longer than what is told of it. */
-export class Spill implements AsyncDisposable {
+/** All of one output stream of a run as a file, once the stream is too long for the result. */
+export class OutputFile implements AsyncDisposable {
   readonly #store: ArtifactStore;
-  readonly #limits: SpillLimits;
+  readonly #limits: OutputFileLimits;
   #waiting: string[] = [];
   #totalBytes = 0;
   #draft: Draft | undefined;
 
-  constructor(store: ArtifactStore, limits: SpillLimits) {
+  constructor(store: ArtifactStore, limits: OutputFileLimits) {
     this.#store = store;
     this.#limits = limits;
   }
@@ -26,17 +26,17 @@ export class Spill implements AsyncDisposable {
   add(text: string): Promise<void> | void {
     this.#totalBytes += Buffer.byteLength(text);
     if (this.#limits.maxBytes === 0) return undefined;
-    if (this.#totalBytes > this.#limits.toldBytes) return this.#write(text);
+    if (this.#totalBytes > this.#limits.inlineBytes) return this.#write(text);
     this.#waiting.push(text);
     return undefined;
   }
 
-  /** The file, when there had to be one. */
+  /** Keeps the file, if there is one. */
   keep(facts: { name: string; sessionId: string; executionId: string }): Artifact | undefined {
     return this.#draft?.keep({ ...facts, mime: 'text/plain' });
   }
 
-  /** Whether the file has a limit that the output went over. */
+  /** Whether the output was larger than the file may be. */
   get isCut(): boolean {
     return this.#draft !== undefined && this.#draft.sizeBytes < this.#totalBytes;
   }

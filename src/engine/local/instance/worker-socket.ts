@@ -10,8 +10,8 @@ const SOCKET = 'engine.sock';
 const HELLO_MAX_BYTES = 512;
 const HELLO_TIMEOUT_MS = 10_000;
 
-/** The three connections of a worker; each is an open file description of its own. */
-export interface Channels {
+/** The three connections of a worker. Each is an open file description of its own. */
+export interface WorkerConnections {
   readonly control: Socket;
   readonly stdout: Socket;
   readonly stderr: Socket;
@@ -25,58 +25,59 @@ interface Hello {
   readonly token: string;
 }
 
-interface Guest {
+/** A worker that has not made all its connections yet. */
+interface ExpectedWorker {
   readonly isOurs: (token: string) => boolean;
   readonly sockets: Map<string, Socket>;
-  readonly arrived: (channels: Channels) => void;
+  readonly arrived: (connections: WorkerConnections) => void;
 }
 
 /** The private socket that workers connect to before they enter their enclosure. */
-export class Reception implements AsyncDisposable {
+export class WorkerSocket implements AsyncDisposable {
   readonly socketPath: string;
   readonly #directory: string;
   readonly #server: Server;
-  readonly #guests = new Map<string, Guest>();
+  readonly #expected = new Map<string, ExpectedWorker>();
 
   private constructor(directory: string, server: Server) {
     this.#directory = directory;
     this.#server = server;
     this.socketPath = path.join(directory, SOCKET);
-    server.on('connection', (socket) => this.#greet(socket));
+    server.on('connection', (socket) => this.#accept(socket));
   }
 
-  /** Listens in a directory that only this user can enter. The system's temporary one: socket paths must be short. */
-  static async start(): Promise<Reception> {
+  /** Listens in a directory that only this user can enter. It is in the system's temporary one, since socket paths must be short. */
+  static async start(): Promise<WorkerSocket> {
     const directory = await mkdtemp(path.join(tmpdir(), `${DIRECTORY_PREFIX}${process.pid}-`));
-    const reception = new Reception(directory, createServer({ pauseOnConnect: false }));
+    const workerSocket = new WorkerSocket(directory, createServer({ pauseOnConnect: false }));
     await new Promise<void>((resolve, reject) => {
-      reception.#server.once('error', reject);
-      reception.#server.listen(reception.socketPath, resolve);
+      workerSocket.#server.once('error', reject);
+      workerSocket.#server.listen(workerSocket.socketPath, resolve);
     });
-    return reception;
+    return workerSocket;
   }
 
-  /** Removes the sockets of engines that were killed. The directory is everybody's: nothing else in it is touched. */
+  /** Removes the sockets of killed engines. The directory is shared with others, so nothing else in it is touched. */
   static removeAbandoned(): Promise<void> {
     return removeAbandoned({ directory: tmpdir(), names: DIRECTORY_NAMES, socket: SOCKET, isOwn: false });
   }
 
-  /** The channels of a worker to come, once all three have arrived with the token that it was given. */
-  expect(session: string, isOurs: (token: string) => boolean): Promise<Channels> {
-    const { promise, resolve } = Promise.withResolvers<Channels>();
-    this.#guests.set(session, { isOurs, sockets: new Map(), arrived: resolve });
+  /** The connections of the worker of an enclosure, once it has made all three with the token that it was given. */
+  expect(enclosure: string, isOurs: (token: string) => boolean): Promise<WorkerConnections> {
+    const { promise, resolve } = Promise.withResolvers<WorkerConnections>();
+    this.#expected.set(enclosure, { isOurs, sockets: new Map(), arrived: resolve });
     return promise;
   }
 
   /** The worker will not come any more. */
-  forget(session: string): void {
-    const guest = this.#guests.get(session);
-    this.#guests.delete(session);
-    for (const socket of guest?.sockets.values() ?? []) socket.destroy();
+  forget(enclosure: string): void {
+    const worker = this.#expected.get(enclosure);
+    this.#expected.delete(enclosure);
+    for (const socket of worker?.sockets.values() ?? []) socket.destroy();
   }
 
   async close(): Promise<void> {
-    for (const session of this.#guests.keys()) this.forget(session);
+    for (const enclosure of this.#expected.keys()) this.forget(enclosure);
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
     await rm(this.#directory, { recursive: true, force: true });
   }
@@ -85,8 +86,8 @@ export class Reception implements AsyncDisposable {
     return this.close();
   }
 
-  /** Reads the first line. Whatever is not a worker that we expect is shown the door. */
-  #greet(socket: Socket): void {
+  /** Reads the first line. A connection that is not of an expected worker is closed. */
+  #accept(socket: Socket): void {
     let received = Buffer.alloc(0);
     const timer = setTimeout(() => socket.destroy(), HELLO_TIMEOUT_MS).unref();
     const onData = (chunk: Buffer): void => {
@@ -105,13 +106,13 @@ export class Reception implements AsyncDisposable {
 
   #admit(socket: Socket, line: Buffer): boolean {
     const hello = parseHello(line);
-    const guest = hello && this.#guests.get(hello.session);
-    if (!hello || !guest || guest.sockets.has(hello.kind) || !guest.isOurs(hello.token)) return false;
-    guest.sockets.set(hello.kind, socket);
-    const [control, stdout, stderr] = KINDS.map((kind) => guest.sockets.get(kind));
+    const worker = hello && this.#expected.get(hello.session);
+    if (!hello || !worker || worker.sockets.has(hello.kind) || !worker.isOurs(hello.token)) return false;
+    worker.sockets.set(hello.kind, socket);
+    const [control, stdout, stderr] = KINDS.map((kind) => worker.sockets.get(kind));
     if (control && stdout && stderr) {
-      this.#guests.delete(hello.session);
-      guest.arrived({ control, stdout, stderr });
+      this.#expected.delete(hello.session);
+      worker.arrived({ control, stdout, stderr });
     }
     return true;
   }
@@ -122,11 +123,11 @@ function parseHello(line: Buffer): Hello | undefined {
     const hello: unknown = JSON.parse(line.toString('utf8'));
     return isHello(hello) ? hello : undefined;
   } catch {
-    return undefined; // not a worker of ours: the caller closes the connection
+    return undefined; // not one of our workers: the caller closes the connection
   }
 }
 
-// Checked by hand: no schema is compiled while Python waits for its configuration.
+// Checked by hand, because compiling a schema would take time while Python waits for its configuration.
 function isHello(value: unknown): value is Hello {
   if (typeof value !== 'object' || value === null) return false;
   if (!('session' in value && 'kind' in value && 'token' in value)) return false;

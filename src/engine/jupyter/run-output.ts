@@ -4,15 +4,15 @@ import type { Json, Result, StreamBytes } from '../../execution/execution.ts';
 import { EventQueue } from '../event-queue.ts';
 import type { KernelMessage } from './kernel/message.ts';
 
-/** What waits for a slow consumer: a socket cannot be told to pause, so what comes on top of it is dropped, and said. */
+/** How much waits for a slow consumer. A WebSocket cannot be paused, so what exceeds it is dropped, and the result says so. */
 const MAX_WAITING_BYTES = 32 << 20;
 const MAX_RESULTS = 10_000;
 const MAX_RESULT_BYTES = 32 << 20;
-/** What servers say in place of output that went over their limit; they offer no other sign. */
+/** What servers print in place of output above their limit. They give no other sign. */
 const SERVER_DROPS = /^IOPub (data|message) rate exceeded/m;
 
-/** What our side in the kernel adds to what it shows. */
-const About = z.object({
+/** What our code in the kernel adds to what it displays. */
+const DisplayMetadata = z.object({
   vivarium: z.object({
     kind: z.enum(['result', 'display', 'figure']),
     chart: z.json().nullable(),
@@ -21,8 +21,8 @@ const About = z.object({
   }),
 });
 
-/** Turns the messages of a run into events, and keeps them for a listener that takes its time. */
-export class Showing {
+/** Turns the messages of a run into events, and keeps them for a slow listener. */
+export class RunOutput {
   readonly #queue: EventQueue<Event>;
   readonly #bytes = { stdout: 0, stderr: 0 };
   #isBehind = false;
@@ -30,10 +30,10 @@ export class Showing {
   #resultBytes = 0;
   #dropped: string | null = null;
 
-  /** `onLeft`: the listener has thrown, and hears no more. */
-  constructor(hear: Listener, onLeft: () => void) {
+  /** `onLeft`: the listener has thrown, and gets no more events. */
+  constructor(listener: Listener, onLeft: () => void) {
     this.#queue = new EventQueue({
-      hear,
+      listener,
       onPressure: (isFull) => (this.#isBehind = isFull),
       onLeft,
       highWater: MAX_WAITING_BYTES,
@@ -53,7 +53,7 @@ export class Showing {
     return this.#dropped;
   }
 
-  /** Notes that output is missing; the first reason is the one that is told. */
+  /** Notes that output is missing. The first reason is the one that is reported. */
   miss(reason: string): void {
     this.#dropped ??= reason;
   }
@@ -92,8 +92,8 @@ export class Showing {
     else this.#queue.push({ type: 'output', stream, text }, text.length);
   }
 
-  #show(kind: 'display' | 'result', { data, metadata }: Shown): void {
-    const about = About.safeParse(metadata).data?.vivarium;
+  #show(kind: 'display' | 'result', { data, metadata }: DisplayContent): void {
+    const about = DisplayMetadata.safeParse(metadata).data?.vivarium;
     const result = toResult(kind, data, about);
     const picture = about?.picture ?? undefined;
     const size = Object.values(result.data).reduce((sum, text) => sum + text.length, 0);
@@ -105,14 +105,14 @@ export class Showing {
   }
 }
 
-type Shape = z.infer<typeof About>['vivarium'];
+type DisplayFacts = z.infer<typeof DisplayMetadata>['vivarium'];
 
-interface Shown {
+interface DisplayContent {
   readonly data: Readonly<Record<string, Json>>;
   readonly metadata: Readonly<Record<string, Json>>;
 }
 
-function toResult(kind: 'display' | 'result', forms: Shown['data'], about: Shape | undefined): Result {
+function toResult(kind: 'display' | 'result', forms: DisplayContent['data'], about: DisplayFacts | undefined): Result {
   const texts = Object.entries(forms).map(([mime, form]): [string, string] => [
     mime,
     typeof form === 'string' ? form : JSON.stringify(form),
@@ -123,7 +123,7 @@ function toResult(kind: 'display' | 'result', forms: Shown['data'], about: Shape
   return { kind: about.kind, data, ...(chart !== null && { chart }), ...(title !== null && { title }) };
 }
 
-/** What matplotlib's own backend for notebooks publishes, where a program has asked for it. */
+/** What matplotlib's own notebook backend publishes, if a program has chosen it. */
 function isPlot(data: Readonly<Record<string, string>>): boolean {
   return 'image/png' in data && (data['text/plain'] ?? '').startsWith('<Figure size');
 }

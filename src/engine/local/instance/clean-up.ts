@@ -7,39 +7,39 @@ import { occupancyOf } from './lease.ts';
 
 const run = promisify(execFile);
 const GROUP_ATTEMPTS = 20;
-/** An engine that starts has said so by then. */
+/** An engine that is starting has its socket by then. */
 const UNMARKED_MS = 60_000;
 
-/** Removes a tree that a session has made: closed directories and very deep ones included. Links are not followed. */
+/** Removes a tree that a session made, even one with locked or very deep directories. Links are not followed. */
 export async function removeTree(directory: string): Promise<void> {
   try {
     await rm(directory, { recursive: true, force: true });
   } catch {
-    // A directory without permissions or a path too long for one call: the system's tools walk step by step.
-    await run('chmod', ['-R', 'u+rwx', directory]).catch(() => undefined); // rm says what matters
+    // A directory without permissions, or a path too long for one call: the system's tools walk step by step.
+    await run('chmod', ['-R', 'u+rwx', directory]).catch(() => undefined); // rm reports what matters
     await run('rm', ['-rf', '--one-file-system', directory]);
   }
 }
 
-/** Where engines leave something behind when they are killed. */
-interface Estate {
+/** Where engines that are killed leave something behind. */
+interface LeftoverDirectories {
   readonly directory: string;
-  /** Exactly the names that we give: whatever has another is not ours. */
+  /** Exactly the names that we give. Anything else is not ours. */
   readonly names: RegExp;
-  /** What listens in each while its engine lives. */
+  /** Listens in each of them while its engine lives. */
   readonly socket: string;
-  /** Whether all that is in them is ours; else only the socket is. */
+  /** Whether everything in them is ours; otherwise only the socket is. */
   readonly isOwn: boolean;
 }
 
-/** Removes what engines left behind that were killed. */
-export async function removeAbandoned(estate: Estate): Promise<void> {
-  const names = await readdir(estate.directory).catch(() => []); // none yet
-  const own = names.filter((name) => estate.names.test(name)).map((name) => path.join(estate.directory, name));
-  await Promise.allSettled(own.map((directory) => removeIfAbandoned(directory, estate))); // the next start tries again
+/** Removes what killed engines left behind. */
+export async function removeAbandoned(leftovers: LeftoverDirectories): Promise<void> {
+  const names = await readdir(leftovers.directory).catch(() => []); // none yet
+  const own = names.filter((name) => leftovers.names.test(name)).map((name) => path.join(leftovers.directory, name));
+  await Promise.allSettled(own.map((directory) => removeIfAbandoned(directory, leftovers))); // the next start tries again
 }
 
-async function removeIfAbandoned(directory: string, { socket, isOwn }: Estate): Promise<void> {
+async function removeIfAbandoned(directory: string, { socket, isOwn }: LeftoverDirectories): Promise<void> {
   const occupancy = await occupancyOf(directory, socket);
   if (occupancy === 'abandoned') {
     if (isOwn) await removeContents(directory, socket);
@@ -52,7 +52,7 @@ async function removeIfAbandoned(directory: string, { socket, isOwn }: Estate): 
   }
 }
 
-/** Removes all that is in a directory but the socket: whoever is killed meanwhile leaves something that is known for ours. */
+/** Empties a directory but for the socket, by which the next engine knows it as ours if this one is killed meanwhile. */
 export async function removeContents(directory: string, socket: string): Promise<void> {
   const names = await readdir(directory);
   await Promise.all(names.filter((name) => name !== socket).map((name) => removeTree(path.join(directory, name))));
@@ -67,7 +67,7 @@ export async function removeGroups(directories: readonly string[], prefix: strin
   }
 }
 
-/** Removes the control groups of engines that were killed; one that is still in use cannot be removed. */
+/** Removes the control groups of killed engines. One that is still in use cannot be removed. */
 export async function removeStaleGroups(
   directories: readonly string[],
   isOccupied: (instance: string) => Promise<boolean>,
@@ -83,7 +83,7 @@ export async function removeStaleGroups(
   }
 }
 
-/** A group can be removed once its last process has left, which the kernel does in its own time. */
+/** A group can be removed once its last process has left it, which takes the kernel a moment. */
 async function removeGroup(directory: string): Promise<void> {
   for (let attempt = 0; attempt < GROUP_ATTEMPTS; attempt += 1) {
     try {

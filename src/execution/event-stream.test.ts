@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Event, Listener, Summary } from './event.ts';
-import { pulled } from './pulled.ts';
+import { streamEvents } from './event-stream.ts';
 
 const SUMMARY: Summary = {
   id: '1',
@@ -18,22 +18,22 @@ function output(text: string): Event {
   return { type: 'output', stream: 'stdout', text };
 }
 
-test('what is told is pulled in order, and the end comes last', async () => {
+test('events come in order, and the end comes last', async () => {
   const events = await Array.fromAsync(
-    pulled(async (hear) => {
-      for (const text of ['a', 'b', 'c']) await hear(output(text));
+    streamEvents(async (listener) => {
+      for (const text of ['a', 'b', 'c']) await listener(output(text));
       return SUMMARY;
     }),
   );
   expect(events).toEqual([output('a'), output('b'), output('c'), { type: 'done', summary: SUMMARY }]);
 });
 
-test('it begins with the first pull, and an event counts as heard when the next one is asked for', async () => {
+test('it begins with the first pull, and an event counts as received when the next one is asked for', async () => {
   const steps: string[] = [];
-  const events = pulled(async (hear) => {
+  const events = streamEvents(async (listener) => {
     steps.push('begun');
-    await hear(output('a'));
-    steps.push('heard');
+    await listener(output('a'));
+    steps.push('received');
     return SUMMARY;
   });
   expect(steps).toEqual([]);
@@ -41,21 +41,21 @@ test('it begins with the first pull, and an event counts as heard when the next 
   await Promise.resolve();
   expect(steps).toEqual(['begun']);
   await events.next();
-  expect(steps).toEqual(['begun', 'heard']);
+  expect(steps).toEqual(['begun', 'received']);
 });
 
 test('who leaves early fails the teller, and waits until it has ended', async () => {
   const steps: string[] = [];
-  const run = async (hear: Listener): Promise<Summary> => {
+  const run = async (listener: Listener): Promise<Summary> => {
     try {
-      await hear(output('a'));
+      await listener(output('a'));
     } finally {
       await new Promise(setImmediate);
       steps.push('stopped');
     }
     return SUMMARY;
   };
-  for await (const event of pulled(run)) {
+  for await (const event of streamEvents(run)) {
     expect(event).toEqual(output('a'));
     break;
   }
@@ -64,13 +64,13 @@ test('who leaves early fails the teller, and waits until it has ended', async ()
 
 test('what goes wrong is thrown to who pulls, and to who leaves', async () => {
   const error = new Error('broken');
-  await expect(Array.fromAsync(pulled(() => Promise.reject(error)))).rejects.toBe(error);
+  await expect(Array.fromAsync(streamEvents(() => Promise.reject(error)))).rejects.toBe(error);
   const leaving = async (): Promise<void> => {
-    const run = async (hear: Listener): Promise<Summary> => {
-      await Promise.resolve(hear(output('a'))).catch(() => undefined);
+    const run = async (listener: Listener): Promise<Summary> => {
+      await Promise.resolve(listener(output('a'))).catch(() => undefined);
       throw error;
     };
-    for await (const _ of pulled(run)) break;
+    for await (const _ of streamEvents(run)) break;
   };
   await expect(leaving()).rejects.toBe(error);
 });

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { parseJson, ProtocolViolation } from '../hostile-json.ts';
+import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 
 const LENGTHS_BYTES = 8;
 const MAX_FRAME_BYTES = 16 << 20;
@@ -15,13 +15,13 @@ export function encodeFrame(header: object): Buffer {
   return frame;
 }
 
-/** What lies between two lengths and the next frame. */
+/** A frame that was read. */
 export interface Frame {
   readonly header: unknown;
   readonly payload: Buffer;
 }
 
-/** Cuts a stream of bytes into frames. Its input is hostile: sizes and depth are bounded before anything is parsed. */
+/** Cuts a stream of bytes into frames. The input is hostile, so sizes and depth are checked before anything is parsed. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #length = 0;
@@ -29,18 +29,18 @@ export class FrameReader {
   #skipTo: Buffer | null = null;
   #skipped = Promise.withResolvers<void>();
 
-  /** Discards everything up to and including `token`: what a lost process may have written before. */
+  /** Drops everything up to and including `token`, which is what a lost process may have written. */
   skipTo(token: Buffer): Promise<void> {
     this.#skipTo = token;
     this.#skipped = Promise.withResolvers<void>();
     return this.#skipped.promise;
   }
 
-  /** Gives all frames that are complete now. */
+  /** Passes on all frames that are complete now. */
   push(chunk: Buffer, onFrame: (frame: Frame) => void): void {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
-    // Chunks are joined once a whole frame is there, not each time one arrives.
+    // Chunks are joined once a frame is complete, not each time one arrives.
     if (this.#skipTo !== null ? !this.#skip(this.#skipTo) : this.#length < this.#wanted) return;
     let data = this.#join();
     while ((this.#wanted = frameLength(data)) <= data.length) {
@@ -75,7 +75,7 @@ export class FrameReader {
   }
 }
 
-/** The bytes of the frame that `data` begins with, as far as that is known. */
+/** The length of the frame that `data` begins with, or as much of it as is known. */
 function frameLength(data: Buffer): number {
   if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
   const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
@@ -83,7 +83,7 @@ function frameLength(data: Buffer): number {
   return LENGTHS_BYTES + bytes;
 }
 
-/** Reads frames from a socket until it ends or breaks the rules. */
+/** Reads frames from a socket until it ends or breaks the protocol. */
 export function readFrames(
   socket: Socket,
   reader: FrameReader,

@@ -1,7 +1,9 @@
 import type { Event, Listener, Summary } from './event.ts';
 
-/** What a run tells, for who would rather pull. It begins with the first pull; leaving early stops the program. */
-export async function* pulled(run: (hear: Listener) => Promise<Summary>): AsyncGenerator<Event, void, undefined> {
+/** The events of a run as an async iterator, `done` last. The run begins with the first pull; leaving early stops it. */
+export async function* streamEvents(
+  run: (listener: Listener) => Promise<Summary>,
+): AsyncGenerator<Event, void, undefined> {
   const handover = new Handover();
   const running = run((event) => handover.give(event));
   running.then(handover.end, handover.end);
@@ -16,26 +18,26 @@ export async function* pulled(run: (hear: Listener) => Promise<Summary>): AsyncG
   }
 }
 
-/** Between one who gives and one who takes: an event counts as heard when the next one is asked for. */
+/** Passes events from a giver to a taker. An event counts as received when the next one is asked for. */
 class Handover {
-  /** What the giver is failed with. */
+  /** What the giver fails with when the taker leaves. */
   readonly left = new Error('nobody listens any more');
   #event: Event | null = null;
-  #heard: PromiseWithResolvers<void> | null = null;
+  #received: PromiseWithResolvers<void> | null = null;
   #wake: (() => void) | null = null;
   #isOver = false;
 
   give(event: Event): Promise<void> {
     this.#event = event;
-    this.#heard = Promise.withResolvers<void>();
+    this.#received = Promise.withResolvers<void>();
     this.#wake?.();
-    return this.#heard.promise;
+    return this.#received.promise;
   }
 
   /** Null when nothing more comes. */
   async take(): Promise<Event | null> {
     if (this.#event === null) {
-      this.#heard?.resolve();
+      this.#received?.resolve();
       if (!this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
     }
     const event = this.#event;
@@ -49,6 +51,6 @@ class Handover {
   };
 
   leave(): void {
-    this.#heard?.reject(this.left);
+    this.#received?.reject(this.left);
   }
 }

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
-import { KIN_BYTES, MARK_BYTES } from './marks.ts';
+import { MARK_BYTES, PREFIX_BYTES } from './marks.ts';
 
 const NOTHING = Buffer.alloc(0);
-/** What is read of a program that prints where no run is on; then it has to wait. */
+/** How much is read of what is printed between runs. Whoever prints more has to wait. */
 const MAX_IDLE_BYTES = 64 << 10;
 
 /** stdout or stderr of a session. Output before a mark belongs to the run that the mark ends. */
 export class OutputPipe {
   readonly #socket: Socket;
-  readonly #kin: Buffer;
+  readonly #prefix: Buffer;
   readonly #decoder = new StringDecoder('utf8');
   #sink: ((text: string) => void) | null = null;
   #mark: number | null = null;
@@ -17,24 +17,24 @@ export class OutputPipe {
   #held: Buffer = NOTHING;
   #onComplete: (() => void) | null = null;
   #runBytes = 0;
-  #strayBytes = 0;
+  #backgroundBytes = 0;
   #idleBytes = 0;
   #hasEnded = false;
 
-  constructor(socket: Socket, kin: Buffer) {
+  constructor(socket: Socket, prefix: Buffer) {
     this.#socket = socket;
-    this.#kin = kin;
+    this.#prefix = prefix;
     socket.on('data', (chunk) => this.#onData(chunk));
     socket.on('close', () => this.#onClose());
     socket.resume();
   }
 
-  /** Whether something was printed since the last run, and more of it may be under way. */
+  /** Whether something was printed since the last run, so that more may be on its way. */
   get isDirty(): boolean {
     return this.#idleBytes > 0;
   }
 
-  /** From now on output goes to `sink`, until `mark` is seen; what comes before `opening` is still of earlier runs. */
+  /** From now on output goes to `sink`, until `mark` is seen. What comes before `opening` belongs to earlier runs. */
   begin(mark: number, opening: number | null, sink: (text: string) => void): void {
     this.#mark = mark;
     this.#opening = opening;
@@ -45,7 +45,7 @@ export class OutputPipe {
     this.#idleBytes = 0;
   }
 
-  /** The worker is lost and so is its mark, if it owed one: the process that takes over will write `mark` instead. */
+  /** The worker is lost, and with it its mark. The twin that takes over will write `mark` instead. */
   remark(mark: number): void {
     this.#release();
     this.#mark = mark;
@@ -54,13 +54,13 @@ export class OutputPipe {
     this.#idleBytes = 0;
   }
 
-  /** Resolves when the mark was seen, or can come no more. */
+  /** Resolves when the mark was seen or can no longer come. */
   complete(): Promise<void> {
     if (this.#mark === null || this.#hasEnded) return Promise.resolve();
     return new Promise((resolve) => (this.#onComplete = resolve));
   }
 
-  /** Stops delivering; the bytes that the run printed. */
+  /** Stops delivering. Returns the number of bytes that the run printed. */
   end(): number {
     this.#release();
     const rest = this.#decoder.end();
@@ -70,19 +70,19 @@ export class OutputPipe {
     return this.#runBytes;
   }
 
-  /** What the run has printed so far. */
+  /** The number of bytes that the run has printed so far. */
   get runBytes(): number {
     return this.#runBytes;
   }
 
-  /** Bytes that came between runs since the last call. */
-  takeStrayBytes(): number {
-    const bytes = this.#strayBytes;
-    this.#strayBytes = 0;
+  /** The number of bytes that came between runs since the last call. */
+  takeBackgroundBytes(): number {
+    const bytes = this.#backgroundBytes;
+    this.#backgroundBytes = 0;
     return bytes;
   }
 
-  /** Whether a slow consumer keeps output from being read, or has until just now. */
+  /** Whether output is not being read because its consumer is slow, or was not until just now. */
   get isHeldUp(): boolean {
     if (this.#idleBytes > MAX_IDLE_BYTES) return false; // nobody wants it
     return this.#socket.isPaused() || this.#socket.readableLength > 0;
@@ -107,19 +107,23 @@ export class OutputPipe {
     }
     let data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     this.#held = NOTHING;
-    const kin = this.#kin;
-    for (let found = data.indexOf(kin); found >= 0 && found + MARK_BYTES <= data.length; found = data.indexOf(kin)) {
+    const prefix = this.#prefix;
+    for (
+      let found = data.indexOf(prefix);
+      found >= 0 && found + MARK_BYTES <= data.length;
+      found = data.indexOf(prefix)
+    ) {
       const before = data.subarray(0, found);
-      const mark = data.readUInt32BE(found + KIN_BYTES);
+      const mark = data.readUInt32BE(found + PREFIX_BYTES);
       data = data.subarray(found + MARK_BYTES);
       if (this.#opening === null && mark === this.#mark) {
         this.#complete(before, data);
         return;
       }
-      this.#strayBytes += before.length; // that of an earlier run, which this ends
+      this.#backgroundBytes += before.length; // of an earlier run, which this mark ends
       if (this.#opening === mark) this.#opening = null;
     }
-    const held = overlap(data, kin);
+    const held = overlap(data, prefix);
     this.#held = data.subarray(data.length - held);
     this.#deliver(data.subarray(0, data.length - held));
   }
@@ -132,7 +136,7 @@ export class OutputPipe {
   }
 
   #onIdleData(bytes: Buffer): void {
-    this.#strayBytes += bytes.length;
+    this.#backgroundBytes += bytes.length;
     this.#idleBytes += bytes.length;
     if (this.#idleBytes > MAX_IDLE_BYTES) this.pause();
   }
@@ -140,7 +144,7 @@ export class OutputPipe {
   #deliver(bytes: Buffer): void {
     if (bytes.length === 0) return;
     if (this.#sink === null || this.#opening !== null) {
-      this.#strayBytes += bytes.length;
+      this.#backgroundBytes += bytes.length;
       return;
     }
     this.#runBytes += bytes.length;
@@ -161,12 +165,12 @@ export class OutputPipe {
   }
 }
 
-/** How many bytes at the end of `data` may be the beginning of a mark. */
-function overlap(data: Buffer, kin: Buffer): number {
-  const whole = data.indexOf(kin, Math.max(0, data.length - MARK_BYTES));
+/** The number of bytes at the end of `data` that may be the beginning of a mark. */
+function overlap(data: Buffer, prefix: Buffer): number {
+  const whole = data.indexOf(prefix, Math.max(0, data.length - MARK_BYTES));
   if (whole >= 0) return data.length - whole;
-  for (let length = Math.min(KIN_BYTES - 1, data.length); length > 0; length -= 1) {
-    if (data.compare(kin, 0, length, data.length - length) === 0) return length;
+  for (let length = Math.min(PREFIX_BYTES - 1, data.length); length > 0; length -= 1) {
+    if (data.compare(prefix, 0, length, data.length - length) === 0) return length;
   }
   return 0;
 }

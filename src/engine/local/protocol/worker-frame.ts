@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 import { DataFrameSummaries, JsonValue, SavedFigures, VariableChanges, Variables } from '../../python-words.ts';
-import type { Frame } from '../frames.ts';
+import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
 const Mime = z.string().max(200);
 
 /**
- * What a worker may say. It is the word of whoever wrote the code: checked in shape, never believed as fact. What a run or a
- * result has not is left out: most have next to nothing, and each field costs time on both sides.
+ * What a worker may send. User code can forge it, so its shape is checked and it is never taken for a fact. Fields that
+ * have their default value are left out: most frames have few others, and each field costs time on both sides.
  */
 const WorkerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), pid: z.int().min(2), isEmpty: z.boolean() }),
@@ -36,7 +36,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
     error: z.object({ name: z.string(), value: z.string(), traceback: z.string() }).nullable().default(null),
     memory: z.boolean().default(false),
     changed: z.boolean().default(false),
-    /** JSON text of the variable that was asked for; parsed here, so that what is none counts as a breach. */
+    /** JSON text of the result variable. It is parsed here, so that text that is not JSON breaks the protocol. */
     value: z
       .string()
       .transform((text) => ({ json: parseJson(Buffer.from(text)) as Json }))
@@ -66,7 +66,7 @@ export function parseWorkerFrame({ header, payload }: Frame): WorkerFrame {
   return parsed.data.type === 'result' ? withBinary(parsed.data, payload) : parsed.data;
 }
 
-/** Bytes come behind the header; in a bundle they stand as base64, as notebooks have it. */
+/** Bytes follow the header. In a MIME bundle they are base64, as in notebooks. */
 function withBinary(frame: ResultFrame, payload: Buffer): ResultFrame {
   let start = 0;
   for (const [mime, length] of frame.binary) {
