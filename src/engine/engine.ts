@@ -1,8 +1,8 @@
 import type { Event, Listener, Summary } from '../execution/event.ts';
 import type { Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
-import type { RemoteWorkspace } from '../execution/remote-workspace.ts';
 import type { Limits, Mount } from '../config.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 
 /** How expressions at the top level of the code are shown: every one printed, the last one as a result, or none. */
 export type Echo = 'all' | 'last' | 'none';
@@ -31,7 +31,7 @@ export interface OpenOptions {
 /** One interpreter with state. Its caller runs one thing at a time: queues are the business of the session layer. */
 export interface EngineSession extends AsyncDisposable {
   readonly id: string;
-  readonly workspace: Workspace | RemoteWorkspace;
+  readonly workspace: Workspace;
   readonly isolation: Isolation;
   /** Sees to it that there is a live interpreter; true when a fresh one replaced a lost one since the last call. */
   revive(): Promise<boolean>;
@@ -50,19 +50,6 @@ export interface EngineSession extends AsyncDisposable {
   writeTable(request: TableRequest): Promise<void>;
   /** Ends the session's processes and removes its files. */
   close(): Promise<void>;
-}
-
-/** A session whose files are on this host. */
-export interface HostSession extends EngineSession {
-  readonly workspace: Workspace;
-}
-
-/** A session's files: where they are on the host, and whose. Whatever is in there is hostile. */
-export interface Workspace {
-  readonly path: string;
-  readonly uid: number;
-  /** It held nothing when its interpreter started, before any code ran. */
-  readonly wasBornEmpty: boolean;
 }
 
 export interface RunRequest {

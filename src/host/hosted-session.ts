@@ -18,7 +18,7 @@ import {
   type TableOptions,
 } from './options.ts';
 import { HostedFiles } from './run/files.ts';
-import { Products } from './run/products.ts';
+import { SessionArtifacts } from './run/artifacts.ts';
 import { Runs } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
 import type { NotebookOptions, Session, SessionInfo } from './session.ts';
@@ -68,8 +68,8 @@ export class HostedSession implements Session {
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
     this.files = new HostedFiles(inner, artifacts, settings, isForOneRun);
     const { files } = this;
-    const products = new Products({ sessionId: inner.id, store: artifacts, files, settings });
-    this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
+    const kept = new SessionArtifacts({ sessionId: inner.id, store: artifacts, files, limits: settings.limits });
+    this.#runs = new Runs({ inner, files, artifacts: kept, settings, maxQueue, loss: loss?.what, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
       idleForMs: () => this.#runs.idleForMs,

@@ -88,7 +88,7 @@ async function explain({ outcome, error }: Pick<Summary, 'outcome' | 'error'>, c
 
 /** Somebody who sits there may not know that files go with the session. */
 async function mournFiles({ workspace }: EngineSession, { stderr }: Context): Promise<void> {
-  const names = 'path' in workspace ? await readdir(workspace.path).catch(() => []) : [];
+  const names = await readdir(workspace.location).catch(() => []);
   if (names.length === 0) return;
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
   await stderr.endLine();
