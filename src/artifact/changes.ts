@@ -1,7 +1,7 @@
 import type { FoundFile, Listing, ListOptions, Workspace } from '../workspace/workspace.ts';
 
 /** What a workspace held at one moment. */
-export interface Inventory extends Omit<Listing, 'files'> {
+export interface FileInventory extends Omit<Listing, 'files'> {
   /** By path. Whoever writes a file from outside may add it, so that it does not count as written by a run. */
   readonly files: Map<string, FoundFile>;
   /** Files that were there already have no later time of change. */
@@ -16,12 +16,12 @@ export interface ChangedFile extends FoundFile {
 const CLOCK_TICK_NS = 10_000_000n;
 
 /** The inventory of a workspace with nothing in it. */
-export function emptyInventory(): Inventory {
+export function emptyInventory(): FileInventory {
   return { files: new Map(), skipped: [], skippedCount: 0, allocatedBytes: 0, cut: null, takenAtNs: 0n };
 }
 
 /** Lists a workspace so that a later inventory shows what was written since. */
-export async function takeInventory(workspace: Pick<Workspace, 'list'>, options?: ListOptions): Promise<Inventory> {
+export async function takeInventory(workspace: Pick<Workspace, 'list'>, options?: ListOptions): Promise<FileInventory> {
   const takenAtNs = BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS;
   const { files, ...rest } = await workspace.list(options);
   return { ...rest, takenAtNs, files: new Map(files.map((file) => [file.path, file])) };
@@ -31,7 +31,7 @@ export async function takeInventory(workspace: Pick<Workspace, 'list'>, options?
  * The files that were created or changed between two inventories, sorted by path. A program can set a file's time of
  * modification but not its time of change, so a file that was rewritten under an old date is found as well.
  */
-export function changedSince(before: Inventory, after: Inventory): ChangedFile[] {
+export function changedSince(before: FileInventory, after: FileInventory): ChangedFile[] {
   const changed: ChangedFile[] = [];
   for (const file of after.files.values()) {
     const old = before.files.get(file.path);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
-import { changedSince, takeInventory, type Inventory } from './changes.ts';
+import { changedSince, takeInventory, type FileInventory } from './changes.ts';
 import { collect, type CollectCaps, type CollectedFile } from './collect.ts';
 import { ArtifactStore } from './store.ts';
 
@@ -72,7 +72,7 @@ async function scratch(): Promise<{
   workspace: DirectoryWorkspace;
   store: ArtifactStore;
   inside: (...names: string[]) => string;
-  collectSince: (before: Inventory, caps?: Partial<CollectCaps>, meddle?: () => void) => Promise<CollectedFile[]>;
+  collectSince: (before: FileInventory, caps?: Partial<CollectCaps>, meddle?: () => void) => Promise<CollectedFile[]>;
 }> {
   const base = await mkdtemp(path.join(tmpdir(), 'collect-'));
   const workspace = new DirectoryWorkspace({ path: path.join(base, 'workspace'), uid: process.getuid?.() ?? 0 });

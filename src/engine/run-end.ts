@@ -38,6 +38,9 @@ export interface RunEnd {
   readonly dropped: string | null;
 }
 
+/** What a run knows of its end by itself. */
+export type RunResult = Pick<RunEnd, 'outcome' | 'report' | 'event'>;
+
 interface SummaryParts {
   readonly id: string;
   readonly sessionId: string;

@@ -1,11 +1,11 @@
 import { VivariumError } from '../errors.ts';
 
-/** `ENOENT` and the like; undefined for what the operating system did not say. */
+/** `ENOENT` and the like; undefined if the error is not from the operating system. */
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** What the operating system said about a file, in our words. What it does not explain is thrown as it is. */
+/** Throws an error of the operating system about a file in our words, and any other error as it is. */
 export function explain(error: unknown, path: string): never {
   if (error instanceof VivariumError) throw error;
   const errno = errnoOf(error) ?? '';
@@ -13,7 +13,7 @@ export function explain(error: unknown, path: string): never {
     case 'ENOENT':
       throw new VivariumError(
         'FILE_NOT_FOUND',
-        `There is no "${path}" in the workspace. List the files to see what is.`,
+        `There is no "${path}" in the workspace. List the files to see which there are.`,
         {
           cause: error,
         },

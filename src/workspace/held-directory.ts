@@ -1,7 +1,7 @@
 /**
- * Directories and files of a workspace whose owner is hostile and at work. Each is held by its descriptor, each step
- * goes from a held directory to one name in it, and no step follows a link: whatever is swapped meanwhile, nothing
- * outside the workspace is reached.
+ * Directories and files of a workspace while hostile code may be changing it. Each is held by its descriptor, each step
+ * goes from a held directory to one name in it, and no step follows a link. So nothing outside the workspace is reached,
+ * whatever is swapped in the meantime.
  */
 import {
   closeSync,
@@ -21,7 +21,7 @@ import {
 import { open, type FileHandle } from 'node:fs/promises';
 import { OpenFile } from './open-file.ts';
 
-/** Names a file without opening it: no side effects on what turns out to be a FIFO or a device. Not in `constants`. */
+/** Names a file without opening it, so that a FIFO or a device is not affected. Not in `constants`. */
 const O_PATH = 0o10_000_000;
 
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -35,7 +35,7 @@ export class HeldDirectory implements Disposable {
     this.#fd = fd;
   }
 
-  /** The workspace itself: its path is ours, so only its last step could be a link. */
+  /** Opens the workspace itself. Its path is ours, so only the last step could be a link. */
   static open(path: string): HeldDirectory {
     return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
   }
@@ -48,12 +48,12 @@ export class HeldDirectory implements Disposable {
     return fstatSync(this.#fd, { bigint: true });
   }
 
-  /** Of the name itself: a link is described, not followed. */
+  /** Describes the name itself: a link is not followed. */
   statOf(name: string): BigIntStats {
     return lstatSync(this.#at(name), { bigint: true });
   }
 
-  /** Names as bytes, since they need not be text; read as they are asked for, since there may be millions. */
+  /** Names are bytes, since they need not be text. They are read on demand, since there may be millions. */
   *entries(): Generator<Dirent<Buffer>, void, undefined> {
     const options = { encoding: 'buffer' as BufferEncoding, bufferSize: NAMES_AT_ONCE };
     const directory = opendirSync(`/proc/self/fd/${this.#fd}`, options);
@@ -66,12 +66,12 @@ export class HeldDirectory implements Disposable {
     }
   }
 
-  /** For reading. Anything but a regular file is refused before it is opened; what was looked at is what is opened. */
+  /** Opens a file for reading. What is not a regular file is refused before it is opened, and cannot be swapped after that. */
   async openFile(name: string, owner: number): Promise<OpenFile> {
     const named = openSync(this.#at(name), O_PATH | constants.O_NOFOLLOW);
     try {
       OpenFile.check(fstatSync(named, { bigint: true }), { name, owner });
-      // Without O_NONBLOCK a lease that the session took on the file makes this wait for most of a minute.
+      // Without O_NONBLOCK, a lease that the session holds on the file would block this for most of a minute.
       const handle = await open(`/proc/self/fd/${named}`, constants.O_RDONLY | constants.O_NONBLOCK);
       return await OpenFile.from(handle, name);
     } finally {

@@ -2,22 +2,22 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { VivariumError } from '../errors.ts';
 
-/** What Linux file systems allow, so that a name that was read can be written again. */
+/** The limit of Linux file systems, so that a name that was read can be written again. */
 const MAX_NAME_BYTES = 255;
 
-/** Control characters, line separators, and what turns the direction of writing: names must not fool who reads a list. */
+/** Control characters, line separators and changes of the writing direction, which could deceive the reader of a list. */
 const DECEPTIVE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 const DRAFT = /^\.upload-[0-9a-f]{16}$/;
 
-/** The name that a directory holds as bytes; null for one that is not plain text. */
+/** A name that a directory holds as bytes. Null if it is not plain text. */
 export function decodeName(bytes: Buffer): string | null {
   if (bytes.length > MAX_NAME_BYTES || !isUtf8(bytes)) return null;
   const name = bytes.toString();
   return DECEPTIVE.test(name) ? null : name;
 }
 
-/** Any name, made fit to be shown: bytes that are no text as `\xff`, characters that deceive as `\u{a}`. */
+/** Any name in a form that is safe to show: bytes that are not text as `\xff`, deceptive characters as `\u{a}`. */
 export function showName(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString().replaceAll(new RegExp(DECEPTIVE, 'gu'), escapeCharacter);
   return Array.from(bytes, (byte) => (isPrintable(byte) ? String.fromCharCode(byte) : escapeByte(byte))).join('');
@@ -28,18 +28,18 @@ export function makeDraftName(): string {
   return `.upload-${randomBytes(8).toString('hex')}`;
 }
 
-/** Drafts are not listed: no file is there before it is whole. */
+/** Drafts are not listed, because a file appears only when it is complete. */
 export function isDraftName(name: string): boolean {
   return DRAFT.test(name);
 }
 
-/** A path inside a workspace: the directories that lead to a name. */
+/** A path inside a workspace: a name, and the directories that lead to it. */
 export interface InnerPath {
   readonly parents: readonly string[];
   readonly name: string;
 }
 
-/** Takes a path apart that a caller gave. It leads downwards and nowhere else, whatever the directories hold. */
+/** Splits a path that a caller gave. It can only lead downwards, whatever the directories hold. */
 export function parsePath(path: string): InnerPath {
   const steps = path.split('/');
   const name = steps.pop() ?? '';
@@ -51,7 +51,7 @@ export function parsePath(path: string): InnerPath {
   return { parents: steps, name };
 }
 
-/** Whether a path that somebody else gave is one that `parsePath` takes. */
+/** Whether `parsePath` would accept a path. */
 export function isPlainPath(path: string): boolean {
   return path.split('/').every((step) => findProblem(step) === null);
 }

@@ -6,7 +6,7 @@ import type { WorkspaceFile } from './workspace.ts';
 
 const CHUNK_BYTES = 1 << 16;
 
-/** A regular file, open for reading, as large as it was when it was opened: one that grows is not read for ever. */
+/** A regular file, open for reading. It is read up to the size it had when it was opened, so that one that grows has an end. */
 export class OpenFile implements WorkspaceFile {
   readonly name: string;
   readonly sizeBytes: number;
@@ -18,13 +18,13 @@ export class OpenFile implements WorkspaceFile {
     this.sizeBytes = sizeBytes;
   }
 
-  /** The caller has checked what the handle leads to. */
+  /** The caller has checked what the handle refers to. */
   static async from(handle: FileHandle, name: string): Promise<OpenFile> {
     const { size } = await handle.stat();
     return new OpenFile(handle, name, size);
   }
 
-  /** Refuses what is not a plain file, or has a second name that somebody else's file may have. */
+  /** Refuses what is not a regular file, and a hard link that may refer to somebody else's file. */
   static check(stats: BigIntStats, { name, owner }: { name: string; owner: number }): void {
     if (!stats.isFile())
       throw new VivariumError('FILE_REFUSED', `"${name}" is not a regular file. Choose one that is.`);
@@ -33,7 +33,7 @@ export class OpenFile implements WorkspaceFile {
     }
   }
 
-  /** Reads as fast as the chunks are taken. Ends early when the file has shrunk. */
+  /** Reads as fast as the chunks are taken. Ends early if the file has shrunk. */
   async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     for (let position = 0; position < this.sizeBytes;) {
       const wanted = Math.min(CHUNK_BYTES, this.sizeBytes - position);
@@ -68,7 +68,7 @@ export class OpenFile implements WorkspaceFile {
   }
 }
 
-/** Only a file's owner can be trusted not to have linked it in from elsewhere. */
+/** A file of another user may have been linked in from elsewhere. */
 export function isForeignLink(stats: BigIntStats, owner: number): boolean {
   return stats.nlink > 1n && stats.uid !== BigInt(owner);
 }

@@ -14,14 +14,14 @@ export interface WalkOptions extends ListOptions {
 
 const DEFAULT_CAPS: WalkCaps = { maxEntries: 50_000, maxDepth: 32, maxMs: 2000 };
 const MAX_SKIPPED_KEPT = 100;
-/** What `stat` counts in. */
+/** The unit of `blocks` in `stat`. */
 const BLOCK_BYTES = 512;
 
-/** Longest time without a turn for others. */
+/** The longest time without a turn for other tasks. */
 const SLICE_MS = 8;
 const ENTRIES_BETWEEN_CLOCK_READS = 32;
 
-/** Lists the files of a workspace from outside. Nothing is opened but directories, nothing is followed. */
+/** Lists the files of a workspace from outside. It opens only directories, and follows no link. */
 export async function walk(directory: string, { uid, caps, signal }: WalkOptions = {}): Promise<Listing> {
   const walker = new Walker(openRoot(directory), { uid, caps: { ...DEFAULT_CAPS, ...caps }, signal });
   await walker.run();
@@ -36,7 +36,7 @@ function openRoot(directory: string): HeldDirectory {
   }
 }
 
-/** A directory and the subdirectories of it that are still to be visited. */
+/** A directory, and its subdirectories that are still to be visited. */
 interface Branch {
   readonly directory: HeldDirectory;
   readonly prefix: string;
@@ -71,7 +71,7 @@ class Walker {
     this.#signal = signal;
   }
 
-  /** Depth first, without recursion. A directory is let go once its last child is open: a chain of any depth takes two. */
+  /** Depth first, without recursion. A directory is closed once its last child is open, so that a chain of any depth takes two. */
   async run(): Promise<void> {
     const root: Branch = { directory: this.#root, prefix: '', depth: 0, pending: [] };
     const branches = [root];
@@ -122,17 +122,17 @@ class Walker {
         if (this.#entries >= this.#caps.maxEntries) this.#cut = 'entries';
         if (this.#cut !== null) return;
         this.#entries += 1;
-        this.#see(branch, entry);
-        if (this.#entries % ENTRIES_BETWEEN_CLOCK_READS === 0) await this.#breathe();
+        this.#add(branch, entry);
+        if (this.#entries % ENTRIES_BETWEEN_CLOCK_READS === 0) await this.#yieldTurn();
       }
     } catch (error) {
       this.#signal?.throwIfAborted();
       this.#skipFailed(branch.prefix.slice(0, -1), error);
     }
-    await this.#breathe();
+    await this.#yieldTurn();
   }
 
-  #see({ directory, prefix, pending }: Branch, entry: Dirent<Buffer>): void {
+  #add({ directory, prefix, pending }: Branch, entry: Dirent<Buffer>): void {
     const name = decodeName(entry.name);
     if (name === null) {
       this.#skip(prefix + showName(entry.name), 'name');
@@ -150,7 +150,7 @@ class Walker {
     try {
       const stats = directory.statOf(name);
       this.#blocks += Number(stats.blocks);
-      if (stats.isDirectory()) return; // put there a moment ago: the file is gone
+      if (stats.isDirectory()) return; // it replaced the file a moment ago
       if (!stats.isFile()) this.#skip(path, kindOf(stats));
       else if (isForeignLink(stats, this.#owner)) this.#skip(path, 'hard-link');
       else this.#files.push(describeFile(path, stats));
@@ -165,7 +165,7 @@ class Walker {
     return null;
   }
 
-  /** What has vanished was never there. What was a directory a moment ago and is none now was swapped for a link. */
+  /** An entry that has vanished is left out. A directory that is none any more was swapped for a link. */
   #skipFailed(path: string, error: unknown): null {
     switch (errnoOf(error)) {
       case 'ENOENT':
@@ -181,7 +181,7 @@ class Walker {
     }
   }
 
-  async #breathe(): Promise<void> {
+  async #yieldTurn(): Promise<void> {
     const now = performance.now();
     if (now - this.#startedAt > this.#caps.maxMs) this.#cut ??= 'time';
     if (now - this.#sliceStartedAt < SLICE_MS) return;
@@ -197,7 +197,7 @@ function kindOf(entry: Pick<BigIntStats, 'isSymbolicLink' | 'isFIFO' | 'isSocket
   return entry.isSocket() ? 'socket' : 'device';
 }
 
-/** What is known of a regular file. */
+/** The facts of a regular file. */
 export function describeFile(path: string, { size, dev, ino, mtimeNs, ctimeNs }: BigIntStats): FoundFile {
   return { path, sizeBytes: Number(size), dev, ino, mtimeNs, ctimeNs };
 }

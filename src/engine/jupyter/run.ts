@@ -9,11 +9,11 @@ import type { ActiveRun } from '../base-session.ts';
 import type { RunRequest } from '../engine.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
 import { DataFrameSummaries, SavedFigures, VariableChanges } from '../python-words.ts';
-import { NO_REPORT, type RunEnd, type RunReport } from '../run-end.ts';
+import { NO_REPORT, type RunEnd, type RunReport, type RunResult } from '../run-end.ts';
 import type { KernelRequest } from './kernel/channel.ts';
 import { answerIn, command, question } from './kernel/companion.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { KernelMessage, Reply } from './kernel/message.ts';
+import type { KernelMessage, KernelReply } from './kernel/message.ts';
 import { RunOutput } from './run-output.ts';
 
 /** A kernel that was interrupted once is not interrupted again. It gets this much time to report, and is then given up. */
@@ -30,8 +30,7 @@ const Finish = z.object({
   value: z.string().nullable(),
 });
 
-type StopCause = 'wall' | 'cancelled';
-type RunResult = Pick<RunEnd, 'outcome' | 'report' | 'event'>;
+type JupyterStopCause = 'wall' | 'cancelled';
 
 interface JupyterRunParts {
   readonly request: RunRequest;
@@ -48,7 +47,7 @@ export class JupyterRun implements ActiveRun {
   readonly #output: RunOutput;
   readonly #startedAt = performance.now();
   #current: KernelRequest | null = null;
-  #stopCause: StopCause | null = null;
+  #stopCause: JupyterStopCause | null = null;
   #stopping: Promise<void> = Promise.resolve();
   #isOver = false;
 
@@ -69,7 +68,7 @@ export class JupyterRun implements ActiveRun {
   }
 
   /** Interrupts the program first. If it goes on, the kernel is given up after the grace period. */
-  stop(cause: StopCause): void {
+  stop(cause: JupyterStopCause): void {
     this.#output.events.hurry();
     if (this.#stopCause !== null || this.#isOver) return;
     this.#stopCause = cause;
@@ -114,7 +113,7 @@ export class JupyterRun implements ActiveRun {
   }
 
   /** Asks for the report. The clock still runs, because values may be slow to describe. */
-  async #finish(reply: Reply): Promise<RunResult> {
+  async #finish(reply: KernelReply): Promise<RunResult> {
     const request = this.#kernel.send(question('finish', this.#request.resultVariable ?? null));
     if (this.#stopCause === null) this.#current = request;
     const giveUp = (): void => this.#kernel.giveUp(UNHEEDED);
@@ -148,7 +147,7 @@ export class JupyterRun implements ActiveRun {
     return error === null ? { status: 'succeeded' } : { status: 'raised' };
   }
 
-  #outcomeOfStop(cause: StopCause): Outcome {
+  #outcomeOfStop(cause: JupyterStopCause): Outcome {
     if (cause === 'cancelled') return { status: 'cancelled' };
     return { status: 'timed-out', limit: 'wall', limitMs: this.#request.timeoutMs };
   }
@@ -168,7 +167,7 @@ function neverRan(): RunResult {
 }
 
 /** Taken from the reply, which no limit on output can drop. `exit()` and `sys.exit(0)` are not errors. */
-function errorIn(reply: Reply): PythonError | null {
+function errorIn(reply: KernelReply): PythonError | null {
   if (reply.status !== 'error') return null;
   const { ename: name, evalue: value, traceback } = reply;
   if (name === 'SystemExit' && ['', '0', 'None'].includes(value)) return null;

@@ -6,7 +6,7 @@ import type { ActiveRun } from '../base-session.ts';
 import type { RunRequest } from '../engine.ts';
 import { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
-import { NO_REPORT, type RunEnd } from '../run-end.ts';
+import { NO_REPORT, type RunEnd, type RunResult } from '../run-end.ts';
 import { crashed, outcomeOfExit, type Exit } from './enclosure/exit.ts';
 import { LONG_RUN_MS } from './enclosure/watch.ts';
 import type { Load } from './load.ts';
@@ -24,7 +24,7 @@ const MAX_RESULT_BYTES = 32 << 20;
 const BURST_MS = 0.5;
 
 /** Why a run was stopped from outside. */
-type StopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace' | 'busy';
+type LocalStopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace' | 'busy';
 
 interface LocalRunParts {
   readonly worker: Worker;
@@ -35,8 +35,6 @@ interface LocalRunParts {
   readonly recover: (exit: Exit, reason: string) => Promise<StateEvent>;
 }
 
-type RunResult = Pick<RunEnd, 'outcome' | 'report' | 'event'>;
-
 /** One run of code in a worker: sends it, passes on its events, stops it in time, and waits until its state is settled. */
 export class LocalRun implements ActiveRun {
   readonly ended: Promise<RunEnd>;
@@ -45,7 +43,7 @@ export class LocalRun implements ActiveRun {
   readonly #queue: EventQueue<Event>;
   readonly #ending = Promise.withResolvers<DoneFrame | Exit>();
   readonly #startedAt = performance.now();
-  #stopCause: StopCause | null = null;
+  #stopCause: LocalStopCause | null = null;
   #stopping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isKilled = false;
@@ -74,7 +72,7 @@ export class LocalRun implements ActiveRun {
   }
 
   /** Interrupts the program first. If it goes on, it is killed after the grace period. */
-  stop(cause: StopCause): void {
+  stop(cause: LocalStopCause): void {
     this.#queue.hurry();
     if (this.#stopCause !== null || this.#isEnding) return;
     this.#stopCause = cause;
@@ -255,7 +253,7 @@ export class LocalRun implements ActiveRun {
     return { status: 'raised' };
   }
 
-  #outcomeOfStop(cause: StopCause): Outcome {
+  #outcomeOfStop(cause: LocalStopCause): Outcome {
     const { limits } = this.#worker.enclosure.options;
     switch (cause) {
       case 'wall':

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Artifact } from '../../artifact/artifact.ts';
-import { changedSince, emptyInventory, takeInventory, type Inventory } from '../../artifact/changes.ts';
+import { changedSince, emptyInventory, takeInventory, type FileInventory } from '../../artifact/changes.ts';
 import { collect } from '../../artifact/collect.ts';
 import { mimeOf } from '../../artifact/mime.ts';
 import type { ArtifactWriter } from '../../artifact/store.ts';
@@ -33,7 +33,7 @@ export class HostedFiles implements SessionFiles {
   readonly #maxBytes: { readonly file: number; readonly workspace: number };
   /** Whether the session ends after its first run, so that nothing need be left there for the next one. */
   readonly isForOneRun: boolean;
-  #before: Inventory | null = null;
+  #before: FileInventory | null = null;
   /** What its owner has written while an inventory was being taken, which may have missed it. */
   #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
@@ -167,7 +167,7 @@ export class HostedFiles implements SessionFiles {
     return { path, sizeBytes, mime: mimeOf(path) };
   }
 
-  async #takeInventory(): Promise<Inventory> {
+  async #takeInventory(): Promise<FileInventory> {
     const written: FoundFile[] = (this.#writtenMeanwhile = []);
     try {
       const inventory = await takeInventory(this.#workspace);
@@ -190,7 +190,7 @@ export class HostedFiles implements SessionFiles {
 }
 
 /** On disk if that is known. Of remote files only the lengths are. */
-function sizeOf(inventory: Inventory | null): number {
+function sizeOf(inventory: FileInventory | null): number {
   if (inventory === null) return 0;
   return inventory.allocatedBytes ?? inventory.files.values().reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolViolation } from '../../hostile-json.ts';
-import { encodeRequest, parseMessage, type ExecuteRequest, type KernelMessage, type Reply } from './message.ts';
+import { encodeRequest, parseMessage, type ExecuteRequest, type KernelMessage, type KernelReply } from './message.ts';
 import type { JupyterServer } from '../server/server.ts';
 
 const CONNECT_TIMEOUT_MS = 30_000;
@@ -9,7 +9,7 @@ const STRAGGLER_MS = 10_000;
 const DEATHS = new Set(['restarting', 'autorestarting', 'dead']);
 
 /** How a request ended: it was answered, or the kernel was lost first. `isWhole`: everything that belongs to it has come. */
-export type RequestEnding = { readonly reply: Reply; readonly isWhole: boolean } | { readonly loss: string };
+export type RequestEnding = { readonly reply: KernelReply; readonly isWhole: boolean } | { readonly loss: string };
 
 /** Code that was sent. */
 export interface KernelRequest {
@@ -23,7 +23,7 @@ interface PendingRequest {
   readonly onMessage: ((message: KernelMessage) => void) | undefined;
   readonly start: () => void;
   readonly end: (ending: RequestEnding) => void;
-  reply: Reply | null;
+  reply: KernelReply | null;
   isIdle: boolean;
   straggler: NodeJS.Timeout | undefined;
 }

@@ -46,7 +46,7 @@ export type KernelMessage =
 type KnownMessage = {
   [T in Type]: { readonly type: T; readonly parent: string | null; readonly content: z.infer<(typeof Contents)[T]> };
 }[Type];
-export type Reply = z.infer<typeof Contents.execute_reply>;
+export type KernelReply = z.infer<typeof Contents.execute_reply>;
 
 /** Null for a message that does not matter here. */
 export function parseMessage(text: string): KernelMessage | null {

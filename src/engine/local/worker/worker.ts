@@ -17,7 +17,7 @@ const OPEN_TIMEOUT_MS = 30_000;
 export interface WorkerUser {
   onFrame(frame: WorkerFrame): void;
   onExit?(exit: Exit): void;
-  /** If it is missing, the owner hears of it. */
+  /** Without this, the event goes to the owner. */
   onOverstep?(cause: Overstep['cause']): void;
 }
 
