@@ -2,8 +2,8 @@
 import { enableCompileCache } from 'node:module';
 import path from 'node:path';
 import { startAhead } from './head-start.ts';
-import { Lifetime } from './lifetime.ts';
-import { Output } from './output.ts';
+import { Lifetime } from './terminal/lifetime.ts';
+import { Output } from './terminal/output.ts';
 
 const { XDG_CACHE_HOME, HOME } = process.env;
 const cacheHome = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'));

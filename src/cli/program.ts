@@ -1,10 +1,10 @@
 /** The commands, their options and their help. What a command does is loaded when it is asked for. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import type { Context } from './context.ts';
-import { reportError } from './failure.ts';
-import { addMachineOptions, addSessionOptions, append, parseCount } from './flags.ts';
-import { addServiceCommands } from './service/declare.ts';
+import type { Context } from './terminal/context.ts';
+import { reportError } from './terminal/failure.ts';
+import { addMachineOptions, addSessionOptions, append, parseCount } from './shared-options.ts';
+import { addServiceCommands } from './service-commands.ts';
 
 /** Runs one command line and resolves to its exit code. */
 export async function runProgram(args: readonly string[], context: Context): Promise<number> {

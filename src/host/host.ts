@@ -12,6 +12,7 @@ import { resolveKey } from './keys.ts';
 import {
   parseKeyedRun,
   SettingsParser,
+  type CommandHostOptions,
   type HostOptions,
   type KeyOptions,
   type OnceOptions,
@@ -34,6 +35,7 @@ interface HostParts {
   readonly sessions: Sessions;
   readonly settings: SettingsParser;
   readonly config: Config;
+  readonly runsOnce: boolean;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -52,15 +54,23 @@ export class Host implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  static async start({ initCode, signal, jupyter, ...input }: HostOptions): Promise<Host> {
+  /** `command` is given by the command line only. */
+  static async start(
+    { initCode, signal, jupyter, ...input }: HostOptions,
+    command?: CommandHostOptions,
+  ): Promise<Host> {
     const config = parseConfig(input);
     const settings = new SettingsParser(config, initCode ?? null);
+    const { headStart, runsOnce = false, keepsNothing = false } = command ?? {};
     await using stack = new AsyncDisposableStack();
-    const { engine, environment } = await (jupyter ? connect(jupyter, config, signal) : startHere(config, signal));
+    const { engine, environment } = await (jupyter
+      ? connect(jupyter, config, signal)
+      : startHere(config, { headStart, signal }));
     stack.use(engine);
     const artifacts = stack.use(openArtifacts(config));
-    await artifacts.sweep();
-    const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
+    if (command === undefined) await artifacts.sweep();
+    else if (!keepsNothing) stack.defer(async () => void (await artifacts.trim())); // this process ends before upkeep is due
+    const parts = { engine, store: artifacts, keepsNothing, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
     return new Host({
       environment,
@@ -69,6 +79,7 @@ export class Host implements AsyncDisposable {
       sessions,
       settings,
       config,
+      runsOnce,
       owned: stack.move(),
     });
   }
@@ -117,7 +128,8 @@ export class Host implements AsyncDisposable {
     const { settings, signal } = this.#parts.settings.parseCreated(options);
     signal?.throwIfAborted();
     await using stack = new AsyncDisposableStack();
-    const session = stack.use(await this.#parts.sessions.open({ settings, signal }));
+    const { sessions, runsOnce: isOnce } = this.#parts;
+    const session = stack.use(await sessions.open({ settings, signal, isOnce }));
     using _ = onAbort(signal, () => void session.close().catch(() => undefined)); // disposing it meets the same error
     await session.prepare().catch((error: unknown) => {
       signal?.throwIfAborted();
@@ -156,10 +168,14 @@ interface Started {
   readonly environment: Environment;
 }
 
-async function startHere(config: Config, signal: AbortSignal | undefined): Promise<Started> {
+async function startHere(
+  config: Config,
+  { headStart, signal }: Pick<CommandHostOptions, 'headStart'> & { readonly signal: AbortSignal | undefined },
+): Promise<Started> {
   const environment = await choosePython(config, signal);
   const { python, cacheDir } = environment;
-  return { environment, engine: await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }) };
+  const options = { config, python, cacheDir, ...(headStart && { headStart }), ...(signal && { signal }) };
+  return { environment, engine: await startLocalEngine(options) };
 }
 
 /** Of the Python there nothing is known but that it is one that we can use. */

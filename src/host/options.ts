@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
 import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
+import type { ZygoteProcess } from '../engine/local/zygote/process.ts';
 
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 
@@ -13,6 +14,16 @@ export interface HostOptions extends ConfigInput {
   readonly jupyter?: Omit<JupyterEngineOptions, 'signal'>;
   /** Gives up starting. */
   readonly signal?: AbortSignal;
+}
+
+/** For the command line only: a host that lives for one command and has to start quickly. */
+export interface CommandHostOptions {
+  /** A Python process that was started before the configuration was read. Used if it fits, else ended. */
+  readonly headStart?: ZygoteProcess | undefined;
+  /** Each session runs once, so no twin protects its state. */
+  readonly runsOnce?: boolean;
+  /** No copies are kept of the files, figures and long outputs that runs produce. */
+  readonly keepsNothing?: boolean;
 }
 
 /** What a session is made with. */
@@ -39,6 +50,8 @@ export interface SessionOptions {
 export interface RunOptions {
   readonly echo?: Echo;
   readonly timeoutMs?: number;
+  /** What tracebacks call the code, up to 500 characters on one line. Default: `<cell 3>` for the third run. */
+  readonly filename?: string;
   /** A variable whose value comes back as `execution.value`, as JSON. */
   readonly resultVariable?: string;
   /** Figures of matplotlib as SVG too, besides PNG. */
@@ -67,6 +80,10 @@ const runShape = {
   code: z.string(),
   echo: z.enum(ECHO).optional(),
   timeoutMs: Limits.shape.timeoutMs.unwrap().optional(),
+  filename: z
+    .string()
+    .regex(/^[^\0\r\n\u2028\u2029\p{Cs}]{1,500}$/u, 'must have 1 to 500 characters, without NUL or line breaks')
+    .optional(),
   resultVariable: z
     .string()
     .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, 'must be the name of a variable')
@@ -127,10 +144,10 @@ export class SettingsParser {
   /** A session that runs once: what it is made with, and what runs in it. */
   parseOnce(code: string, options: OnceOptions): { settings: Settings; run: Run } {
     const parsed = parse(this.#once, { ...options, code });
-    const { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy, echo, ...settings } = parsed;
+    const { code: parsedCode, timeoutMs, filename, resultVariable, svg, signal, whenBusy, echo, ...settings } = parsed;
     return {
       settings: { ...settings, echo: echo ?? 'last', idleMs: null },
-      run: { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy },
+      run: { code: parsedCode, timeoutMs, filename, resultVariable, svg, signal, whenBusy },
     };
   }
 }

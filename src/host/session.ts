@@ -38,6 +38,8 @@ export interface SessionParts {
   readonly settings: Settings;
   readonly maxQueue: number;
   readonly store: ArtifactStore;
+  /** See `CommandHostOptions`. */
+  readonly keepsNothing?: boolean;
   /** Of the Python that it runs on. */
   readonly pythonVersion: string;
   /** How an earlier session of this key ended, for the first run to say. */
@@ -67,7 +69,7 @@ export class Session implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   constructor(parts: SessionParts, hooks: SessionHooks) {
-    const { inner, key, settings, maxQueue, store, pythonVersion, loss, isForOneRun } = parts;
+    const { inner, key, settings, maxQueue, store, keepsNothing, pythonVersion, loss, isForOneRun } = parts;
     this.#pythonVersion = pythonVersion;
     this.id = inner.id;
     this.key = key;
@@ -77,7 +79,7 @@ export class Session implements AsyncDisposable {
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
     this.files = new SessionFiles(inner, store, settings, isForOneRun);
     const { files } = this;
-    const products = new Products({ sessionId: inner.id, store, files, settings });
+    const products = keepsNothing ? null : new Products({ sessionId: inner.id, store, files, settings });
     this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,

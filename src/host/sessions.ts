@@ -33,6 +33,8 @@ interface Slot {
 interface SessionsParts {
   readonly engine: Engine;
   readonly store: ArtifactStore;
+  /** See `CommandHostOptions`. */
+  readonly keepsNothing?: boolean;
   readonly pythonVersion: string;
   readonly caps: Caps;
 }
@@ -41,6 +43,7 @@ interface SessionsParts {
 export class Sessions implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #store: ArtifactStore;
+  readonly #keepsNothing: boolean;
   readonly #pythonVersion: string;
   readonly #caps: Caps;
   readonly #slots = new Map<string, Slot>();
@@ -48,9 +51,10 @@ export class Sessions implements AsyncDisposable {
   readonly #endings = new Endings();
   #closing: Promise<void> | undefined;
 
-  constructor({ engine, store, pythonVersion, caps }: SessionsParts) {
+  constructor({ engine, store, keepsNothing = false, pythonVersion, caps }: SessionsParts) {
     this.#engine = engine;
     this.#store = store;
+    this.#keepsNothing = keepsNothing;
     this.#pythonVersion = pythonVersion;
     this.#caps = caps;
   }
@@ -133,6 +137,7 @@ export class Sessions implements AsyncDisposable {
         settings,
         maxQueue: this.#caps.maxQueue,
         store: this.#store,
+        keepsNothing: this.#keepsNothing,
         pythonVersion: this.#pythonVersion,
         loss,
         isForOneRun: isOnce,

@@ -3,16 +3,16 @@ import { readShown } from '../../service/approval/shown.ts';
 import type { Approval, ApprovalStatus, Decision } from '../../storage/approval/approval.ts';
 import { undecidable } from '../../storage/approval/errors.ts';
 import { visibleJson } from '../../text/visible.ts';
-import type { Context } from '../context.ts';
-import { readGiven } from '../given-files.ts';
+import type { Context } from '../terminal/context.ts';
+import { readGiven } from '../session/user-files.ts';
 import { editCode } from '../review/editor.ts';
 import { inLine } from '../review/frame.ts';
-import { canAsk } from '../review/question.ts';
-import { printReview } from '../review/review.ts';
-import { approvalOnTheWire } from '../review/wire.ts';
-import { follow } from '../service/course.ts';
+import { canAsk } from '../review/decision-prompt.ts';
+import { printReview } from '../review/approval-text.ts';
+import { approvalOnTheWire } from '../review/approval-json.ts';
+import { follow } from '../service/follow.ts';
 import { configure, openRecordsOf, openService, systemUser, type ServiceFlags } from '../service/open.ts';
-import { alignColumns } from '../table.ts';
+import { alignColumns } from '../terminal/table.ts';
 
 const MAX_LISTED = 1000;
 

@@ -4,7 +4,7 @@ import type { Environment } from '../../environment/environment.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { choosePython } from '../../host/python.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 import {
   failed,
   ok,
@@ -14,10 +14,10 @@ import {
   describePython,
   describeWalls,
   type Finding,
-} from '../findings.ts';
-import { freeBytes, openFilesLimit, probeWalls } from '../machine.ts';
-import { configOf, type MachineFlags } from '../options.ts';
-import { openSession, show } from '../session.ts';
+} from '../doctor/findings.ts';
+import { freeBytes, openFilesLimit, probeWalls } from '../doctor/machine.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
+import { openSession } from '../session/open.ts';
 
 const OLDEST_NODE = 24;
 const ENOUGH_DISK = 2 * 2 ** 30; // an environment takes about one
@@ -77,10 +77,9 @@ async function examine(version: string, examination: Examination): Promise<Repor
 
 /** The walls of a session that ran something. */
 async function tryOut({ flags, context }: Examination): Promise<Isolation> {
-  await using opened = await openSession({ ...flags, echo: 'none' }, context, false);
-  const { session, config } = opened;
-  const events = session.stream({ id: 'doctor', code: '1 + 1', echo: 'none', timeoutMs: config.limits.timeoutMs });
-  const { outcome } = await show(events, context);
+  await using opened = await openSession({ ...flags, echo: 'none' }, { runsOnce: true, keepsFiles: false }, context);
+  const { session } = opened;
+  const { outcome } = await session.runCode('1 + 1');
   if (outcome.status === 'succeeded') return session.isolation;
   throw new VivariumError('ENGINE_FAILED', `A session was opened, but running 1 + 1 in it ended as ${outcome.status}.`);
 }

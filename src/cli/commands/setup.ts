@@ -1,7 +1,7 @@
 import { parseConfig } from '../../config.ts';
 import { setupEnvironment } from '../../environment/setup.ts';
-import type { Context } from '../context.ts';
-import { configOf, type MachineFlags } from '../options.ts';
+import type { Context } from '../terminal/context.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
 
 /** Makes the Python environment; silent when there is nothing to do. */
 export async function setup(flags: MachineFlags, context: Context): Promise<number> {

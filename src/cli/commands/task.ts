@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { VivariumError } from '../../errors.ts';
 import type { PythonExecutionRequestInput } from '../../service/request.ts';
-import type { Context } from '../context.ts';
-import { namedFiles, readGiven } from '../given-files.ts';
-import { follow } from '../service/course.ts';
+import type { Context } from '../terminal/context.ts';
+import { namedFiles, readGiven } from '../session/user-files.ts';
+import { follow } from '../service/follow.ts';
 import { assertModel, configure, openService, systemUser, type ServiceFlags, type Setup } from '../service/open.ts';
 
 export interface TaskFlags extends ServiceFlags {

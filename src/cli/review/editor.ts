@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { VivariumError } from '../../errors.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 
 /** Lets the person at the terminal change code with the editor of their choice; null when they left it as it was. */
 export async function editCode(code: string, { environment, lifetime }: Context): Promise<string | null> {

@@ -9,8 +9,8 @@ import type { Configuration } from '../../service/config/schema.ts';
 import type { PythonExecutorService } from '../../service/service.ts';
 import { storagePlace } from '../../service/storage-place.ts';
 import { openStorage, type Storage } from '../../storage/storage.ts';
-import type { Context } from '../context.ts';
-import { configOf, type MachineFlags } from '../options.ts';
+import type { Context } from '../terminal/context.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
 
 export interface ServiceFlags extends MachineFlags {
   readonly config?: string;

@@ -5,10 +5,10 @@ import { PythonExecutorError } from '../../service/failures.ts';
 import { successOnTheWire, type PythonServiceResult } from '../../service/result.ts';
 import type { Approval } from '../../storage/approval/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 import { Frame, inLine } from '../review/frame.ts';
 import { readShown } from '../../service/approval/shown.ts';
-import { alignColumns } from '../table.ts';
+import { alignColumns } from '../terminal/table.ts';
 
 /** Somebody must decide first; as sysexits.h has it for what may succeed later. */
 const WAITS = 75;

@@ -1,5 +1,5 @@
 import type { Progressed, ServiceEvent } from '../../service/service.ts';
-import type { Output } from '../output.ts';
+import type { Output } from '../terminal/output.ts';
 import { Frame } from '../review/frame.ts';
 
 const REFRESH_MS = 100;

@@ -21,7 +21,8 @@ export interface TableOptions extends Cancellable {
 export interface RunsParts {
   readonly inner: EngineSession;
   readonly files: SessionFiles;
-  readonly products: Products;
+  /** Null where nothing that runs produce is kept. */
+  readonly products: Products | null;
   readonly settings: Settings;
   readonly maxQueue: number;
   /** How an earlier session of the same key ended, for the first run to say. */
@@ -43,7 +44,7 @@ interface Audience {
 export class Runs {
   readonly #inner: EngineSession;
   readonly #files: SessionFiles;
-  readonly #products: Products;
+  readonly #products: Products | null;
   readonly #settings: Settings;
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
@@ -116,23 +117,23 @@ export class Runs {
   }
 
   async #run(request: RunRequest, { kind, transcript, hear }: Audience): Promise<Summary> {
-    const products = this.#products.begin({ number: this.#executions, executionId: request.id });
+    const products = this.#products?.begin({ number: this.#executions, executionId: request.id });
     try {
       const running = this.#inner.run(request, (event) => {
         transcript.add(event);
-        return inTurn(event, products.hear(event), hear);
+        return inTurn(event, products?.hear(event), hear);
       });
       const record = this.#history.begin({ code: request.code, echo: request.echo, kind }); // while it runs
       const summary = this.#account(await running);
       record(transcript.items(), summary);
-      if (this.isClosed) return summary;
+      if (this.isClosed || products === undefined) return summary;
       await products.collect(summary, (event) => {
         transcript.add(event);
         return hear?.(event);
       });
       return products.complete(summary);
     } finally {
-      await products.close();
+      await products?.close();
     }
   }
 
@@ -201,10 +202,11 @@ export class Runs {
   }
 
   /** Closing needs no signal here: an engine's session that closes stops its run by itself. */
-  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: Run): RunRequest {
+  #request({ code, filename, echo, timeoutMs, resultVariable, svg, signal }: Run): RunRequest {
     return {
       id: randomUUID(),
       code,
+      ...(filename !== undefined && { filename }),
       echo: echo ?? this.#settings.echo,
       timeoutMs: timeoutMs ?? this.#settings.limits.timeoutMs,
       ...(resultVariable !== undefined && { resultVariable }),

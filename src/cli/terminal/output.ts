@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import type { TerminalText } from '../text/terminal-text.ts';
+import type { TerminalText } from '../../text/terminal-text.ts';
 
 /** Serial lines and some containers have terminals without a size. */
 const USUAL = { columns: 80, rows: 24 };
@@ -54,7 +54,7 @@ export class Output {
   /** Text of a program: on a terminal it may look as it likes and no more; anywhere else it is passed on as it is. */
   async relay(text: string): Promise<void> {
     if (!this.isTerminal) return this.write(text);
-    const { TerminalText: Filter } = await import('../text/terminal-text.ts'); // a pipe needs none
+    const { TerminalText: Filter } = await import('../../text/terminal-text.ts'); // a pipe needs none
     this.#foreign ??= new Filter();
     await this.write(this.#foreign.add(text));
   }

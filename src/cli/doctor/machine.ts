@@ -2,7 +2,7 @@
 import { readFile, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { run, scrubEnvironment } from '../environment/command.ts';
+import { run, scrubEnvironment } from '../../environment/command.ts';
 
 /** Lies beside `src` as well as beside `dist`: the same depth from both. */
 const PYTHON_SIDE = fileURLToPath(new URL('../../python/', import.meta.url));

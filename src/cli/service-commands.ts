@@ -1,7 +1,7 @@
 /** The commands of the execution service, their options and their help. What they do is loaded when they are asked for. */
 import { Option, type Command } from 'commander';
-import type { Context } from '../context.ts';
-import { addMachineOptions, append, parseCount } from '../flags.ts';
+import type { Context } from './terminal/context.ts';
+import { addMachineOptions, append, parseCount } from './shared-options.ts';
 
 type End = (exitCode: number) => void;
 
@@ -20,7 +20,7 @@ export function addServiceCommands(add: (name: string) => Command, context: Cont
     .option('--json', 'print the result as one JSON document; progress stays on standard error')
     .addHelpText('after', TASK_HELP)
     .action(async (objective: string, _: unknown, command: Command) => {
-      const { task } = await import('../commands/task.ts');
+      const { task } = await import('./commands/task.ts');
       end(await task(objective, command.optsWithGlobals(), context));
     });
 
@@ -39,7 +39,7 @@ function addReading(addVerb: (name: string) => Command, context: Context, end: E
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES).default('pending'))
     .option('--json', 'print them in full as one JSON document')
     .action(async (_: unknown, command: Command) => {
-      const { list } = await import('../commands/approvals.ts');
+      const { list } = await import('./commands/approvals.ts');
       end(await list(command.optsWithGlobals(), context));
     });
 
@@ -47,7 +47,7 @@ function addReading(addVerb: (name: string) => Command, context: Context, end: E
     .description('Show the code with its hash, what analysis found, what it did when it was tried, and who asked.')
     .option('--json', 'print all of it as one JSON document')
     .action(async (id: string, _: unknown, command: Command) => {
-      const { show } = await import('../commands/approvals.ts');
+      const { show } = await import('./commands/approvals.ts');
       end(await show(id, command.optsWithGlobals(), context));
     });
 
@@ -56,7 +56,7 @@ function addReading(addVerb: (name: string) => Command, context: Context, end: E
     .option('--approval <id>', 'only what concerns this approval')
     .option('--json', 'print each entry as one line of JSON')
     .action(async (_: unknown, command: Command) => {
-      const { audit } = await import('../commands/approvals.ts');
+      const { audit } = await import('./commands/approvals.ts');
       end(await audit(command.optsWithGlobals(), context));
     });
 }
@@ -71,7 +71,7 @@ function addDeciding(addVerb: (name: string) => Command, context: Context, end: 
   addDecision('approve')
     .description('Have exactly this code run, here and now, and print the result.')
     .action(async (id: string, _: unknown, command: Command) => {
-      const { decide } = await import('../commands/approvals.ts');
+      const { decide } = await import('./commands/approvals.ts');
       end(await decide(id, async () => ({ type: 'approve' }), command.optsWithGlobals(), context));
     });
 
@@ -80,7 +80,7 @@ function addDeciding(addVerb: (name: string) => Command, context: Context, end: 
     .option('--code <file>', 'the code to run instead; - is standard input (default: opens $VISUAL or $EDITOR)')
     .option('--reason <text>', 'why, for the audit log')
     .action(async (id: string, flags: object, command: Command) => {
-      const { decide, editedCode } = await import('../commands/approvals.ts');
+      const { decide, editedCode } = await import('./commands/approvals.ts');
       end(await decide(id, (approval) => editedCode(approval, flags, context), command.optsWithGlobals(), context));
     });
 
@@ -88,7 +88,7 @@ function addDeciding(addVerb: (name: string) => Command, context: Context, end: 
     .description('Refuse the code. It is never run, and the task ends.')
     .option('--reason <text>', 'why, for whoever asked and for the audit log')
     .action(async (id: string, { reason }: { reason?: string }, command: Command) => {
-      const { decide } = await import('../commands/approvals.ts');
+      const { decide } = await import('./commands/approvals.ts');
       const decision = { type: 'reject', ...(reason !== undefined && { reason }) } as const;
       end(await decide(id, async () => decision, command.optsWithGlobals(), context));
     });
@@ -97,7 +97,7 @@ function addDeciding(addVerb: (name: string) => Command, context: Context, end: 
     .argument('<text>', 'what is to be done differently')
     .description('Refuse the code and have other code written. That code is asked about like any other.')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
-      const { decide } = await import('../commands/approvals.ts');
+      const { decide } = await import('./commands/approvals.ts');
       end(await decide(id, async () => ({ type: 'respond', text }), command.optsWithGlobals(), context));
     });
 }

@@ -1,7 +1,7 @@
 /** What `doctor` says of each thing: how it is, and what to do where it could be better. */
-import type { Environment } from '../environment/environment.ts';
-import { PROMISED_LIBRARIES } from '../environment/inventory.ts';
-import type { Isolation } from '../execution/isolation.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { PROMISED_LIBRARIES } from '../../environment/inventory.ts';
+import type { Isolation } from '../../execution/isolation.ts';
 import type { ProbeAnswer } from './machine.ts';
 
 export interface Finding {

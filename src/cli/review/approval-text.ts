@@ -2,8 +2,8 @@
 import { readShown, type Shown } from '../../service/approval/shown.ts';
 import type { Approval } from '../../storage/approval/approval.ts';
 import { makeVisible } from '../../text/visible.ts';
-import type { Output } from '../output.ts';
-import { alignColumns } from '../table.ts';
+import type { Output } from '../terminal/output.ts';
+import { alignColumns } from '../terminal/table.ts';
 import { Frame, inLine } from './frame.ts';
 
 const MAX_FACT_CHARS = 400;

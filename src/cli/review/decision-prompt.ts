@@ -1,9 +1,9 @@
 import { isCancel, select, text } from '@clack/prompts';
 import { VivariumError } from '../../errors.ts';
 import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 import { editCode } from './editor.ts';
-import { printReview } from './review.ts';
+import { printReview } from './approval-text.ts';
 
 /** Whether somebody sits there who can be asked. */
 export function canAsk({ stdin, stderr }: Context): boolean {

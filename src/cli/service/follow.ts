@@ -1,8 +1,8 @@
 import type { PythonExecutorService, ServiceEvent } from '../../service/service.ts';
 import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import type { Context } from '../context.ts';
-import { askDecision, canAsk } from '../review/question.ts';
-import { printReview } from '../review/review.ts';
+import type { Context } from '../terminal/context.ts';
+import { askDecision, canAsk } from '../review/decision-prompt.ts';
+import { printReview } from '../review/approval-text.ts';
 import { printFailure, printResult, printWaiting, type Manner } from './outcome.ts';
 import { ProgressDisplay } from './progress.ts';
 

@@ -1,7 +1,7 @@
 /** What went wrong, as people at a terminal and the programs that started us are told. */
-import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
-import type { Outcome, PythonError } from '../execution/outcome.ts';
-import { makeVisible } from '../text/visible.ts';
+import { ERROR_CODES, VivariumError, type ErrorCode } from '../../errors.ts';
+import type { Outcome, PythonError } from '../../execution/outcome.ts';
+import { makeVisible } from '../../text/visible.ts';
 import type { Context } from './context.ts';
 
 /** A fault of ours that nobody foresaw, as sysexits.h has it. */

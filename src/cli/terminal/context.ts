@@ -1,5 +1,5 @@
 import type { Lifetime } from './lifetime.ts';
-import type { ZygoteProcess } from '../engine/local/zygote/process.ts';
+import type { ZygoteProcess } from '../../engine/local/zygote/process.ts';
 import type { Output } from './output.ts';
 
 /** What a command knows of the process it runs in. */

@@ -2,8 +2,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { VivariumError } from '../errors.ts';
-import type { Context } from './context.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Context } from '../terminal/context.ts';
 
 /** Each file by the name that it has in the session. */
 export async function namedFiles(files: readonly string[]): Promise<ReadonlyMap<string, string>> {
