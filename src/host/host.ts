@@ -2,8 +2,6 @@ import path from 'node:path';
 import type { ArtifactStore } from '../artifact/store.ts';
 import { parseConfig, type Config, type Limits } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
-import { startJupyterEngine } from '../engine/jupyter/engine.ts';
-import { startLocalEngine } from '../engine/local/engine.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
@@ -12,16 +10,24 @@ import { resolveKey } from './keys.ts';
 import {
   parseKeyedRun,
   SettingsParser,
-  type CommandHostOptions,
   type HostOptions,
   type KeyOptions,
   type OnceOptions,
   type RunOptions,
   type SessionOptions,
 } from './options.ts';
-import { choosePython } from './python.ts';
+import { startHere, type Started } from './start-here.ts';
 import type { Session, SessionInfo } from './session.ts';
 import { Sessions } from './sessions.ts';
+
+/** What the command line has started already, and what it does without. */
+export interface CommandParts {
+  readonly starting: Promise<Started>;
+  /** Each session runs once, so no twin protects its state. */
+  readonly runsOnce: boolean;
+  /** No copies are kept of the files, figures and long outputs that runs produce. */
+  readonly keepsNothing: boolean;
+}
 
 /** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
@@ -54,24 +60,21 @@ export class Host implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** `command` is given by the command line only. */
-  static async start(
-    { initCode, signal, jupyter, ...input }: HostOptions,
-    command?: CommandHostOptions,
-  ): Promise<Host> {
+  /** `command` is for the command line only, see command-host.ts. */
+  static async start({ initCode, signal, jupyter, ...input }: HostOptions, command?: CommandParts): Promise<Host> {
     const config = parseConfig(input);
     const settings = new SettingsParser(config, initCode ?? null);
-    const { headStart, runsOnce = false, keepsNothing = false } = command ?? {};
     await using stack = new AsyncDisposableStack();
-    const { engine, environment } = await (jupyter
-      ? connect(jupyter, config, signal)
-      : startHere(config, { headStart, signal }));
+    const starting = command?.starting ?? (jupyter ? connect(jupyter, config, signal) : startHere(config, { signal }));
+    const { engine, environment } = await starting;
     stack.use(engine);
     const artifacts = stack.use(openArtifacts(config));
+    const { runsOnce = false, keepsNothing = false } = command ?? {};
     if (command === undefined) await artifacts.sweep();
-    else if (!keepsNothing) stack.defer(async () => void (await artifacts.trim())); // this process ends before upkeep is due
+    else if (!keepsNothing) stack.defer(async () => void (await artifacts.trim())); // it ends before upkeep is due
     const parts = { engine, store: artifacts, keepsNothing, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
+    if (command !== undefined) stack.use(engine); // closed first, it ends its sessions faster than one by one
     return new Host({
       environment,
       engine,
@@ -163,27 +166,13 @@ function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {
   return { [Symbol.dispose]: () => signal?.removeEventListener('abort', act) };
 }
 
-interface Started {
-  readonly engine: Engine;
-  readonly environment: Environment;
-}
-
-async function startHere(
-  config: Config,
-  { headStart, signal }: Pick<CommandHostOptions, 'headStart'> & { readonly signal: AbortSignal | undefined },
-): Promise<Started> {
-  const environment = await choosePython(config, signal);
-  const { python, cacheDir } = environment;
-  const options = { config, python, cacheDir, ...(headStart && { headStart }), ...(signal && { signal }) };
-  return { environment, engine: await startLocalEngine(options) };
-}
-
 /** Of the Python there nothing is known but that it is one that we can use. */
 async function connect(
   server: NonNullable<HostOptions['jupyter']>,
   { dataDir }: Config,
   signal: AbortSignal | undefined,
 ): Promise<Started> {
+  const { startJupyterEngine } = await import('../engine/jupyter/engine.ts');
   const engine = await startJupyterEngine({ ...server, ...(signal && { signal }) });
   const python = server.kernelName ?? 'the default kernel';
   const cacheDir = path.join(dataDir, 'cache');

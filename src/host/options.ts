@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
 import type { Echo } from '../engine/engine.ts';
 import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
-import type { ZygoteProcess } from '../engine/local/zygote/process.ts';
 
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 
@@ -14,16 +13,6 @@ export interface HostOptions extends ConfigInput {
   readonly jupyter?: Omit<JupyterEngineOptions, 'signal'>;
   /** Gives up starting. */
   readonly signal?: AbortSignal;
-}
-
-/** For the command line only: a host that lives for one command and has to start quickly. */
-export interface CommandHostOptions {
-  /** A Python process that was started before the configuration was read. Used if it fits, else ended. */
-  readonly headStart?: ZygoteProcess | undefined;
-  /** Each session runs once, so no twin protects its state. */
-  readonly runsOnce?: boolean;
-  /** No copies are kept of the files, figures and long outputs that runs produce. */
-  readonly keepsNothing?: boolean;
 }
 
 /** What a session is made with. */

@@ -38,7 +38,7 @@ export interface SessionParts {
   readonly settings: Settings;
   readonly maxQueue: number;
   readonly store: ArtifactStore;
-  /** See `CommandHostOptions`. */
+  /** No copies of what runs produce are kept. */
   readonly keepsNothing?: boolean;
   /** Of the Python that it runs on. */
   readonly pythonVersion: string;

@@ -33,7 +33,7 @@ interface Slot {
 interface SessionsParts {
   readonly engine: Engine;
   readonly store: ArtifactStore;
-  /** See `CommandHostOptions`. */
+  /** No copies of what runs produce are kept. */
   readonly keepsNothing?: boolean;
   readonly pythonVersion: string;
   readonly caps: Caps;

@@ -1,6 +1,7 @@
 /** Opens the one session that a command works with. */
 import { leaveSchemasUncompiled } from '../../config.ts';
-import { Host } from '../../host/host.ts';
+import { startCommandHost } from '../../host/command-host.ts';
+import type { Host } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
 import type { Context } from '../terminal/context.ts';
 import { configOf, parseMount, type SessionFlags } from './flags.ts';
@@ -26,9 +27,8 @@ export async function openSession(flags: SessionFlags, use: SessionUse, context:
   const mounts = (flags.mount ?? []).map(parseMount);
   const { runsOnce, keepsFiles } = use;
   await using stack = new AsyncDisposableStack();
-  const host = stack.use(
-    await Host.start({ ...configOf(flags, environment), signal }, { headStart, runsOnce, keepsNothing: !keepsFiles }),
-  );
+  const config = configOf(flags, environment);
+  const host = stack.use(await startCommandHost({ ...config, headStart, runsOnce, keepsNothing: !keepsFiles, signal }));
   const { echo, allowNetwork = false } = flags;
   const session = await host.createSession({ echo, mounts, network: allowNetwork, idleMs: null, signal });
   const owned = stack.move(); // the session ends with its host

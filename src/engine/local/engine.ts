@@ -9,6 +9,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Eng
   const premises = await takePremises(options.config.dataDir, options.cacheDir, stack);
   const launcher = stack.use(new ZygoteLauncher(options, premises));
   launcher.prepare();
+  options.onLaunch?.();
   const { LocalEngine } = await import('./local-engine.ts');
   const engine = new LocalEngine(options, { premises, launcher, owned: stack.move() });
   try {
