@@ -1,30 +1,29 @@
-/** Options that several commands have. */
+/** Options of the command line that several commands share. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 
-/** What decides how sessions are made at all. */
+/** Options that apply to every session. */
 export function addMachineOptions(command: Command): Command {
   return command
-    .option('--python <path>', 'interpreter to use instead of the environment of `vivarium setup`')
+    .option('--python <path>', 'Python interpreter to use instead of the environment of `vivarium setup`')
     .addOption(
-      new Option('--isolation <level>', 'walls around sessions; landlock is weaker, none is none').choices([
-        'namespaces',
-        'landlock',
-        'none',
-      ]),
+      new Option(
+        '--isolation <level>',
+        'isolation of sessions: landlock is weaker than namespaces, none is no isolation',
+      ).choices(['namespaces', 'landlock', 'none']),
     );
 }
 
-/** What one session is made with. */
+/** Options of one session. */
 export function addSessionOptions(command: Command): Command {
   return addMachineOptions(command)
-    .option('--timeout-ms <ms>', 'longest one run may take (default: 60000)', parseCount)
-    .option('--memory-mb <mb>', 'memory of the session (default: 1024)', parseCount)
+    .option('--timeout-ms <ms>', 'time limit of a run (default: 60000)', parseCount)
+    .option('--memory-mb <mb>', 'memory limit of the session (default: 1024)', parseCount)
     .option(
       '--mount <source:target[:rw]>',
-      'show a host path in the session, read-only without :rw; repeatable',
+      'make a path of this machine visible in the session; read-only unless it ends in :rw; repeatable',
       append,
     )
-    .option('--allow-network', 'let the session use the network of this machine');
+    .option('--allow-network', 'allow the session to use the network of this machine');
 }
 
 export function parseCount(text: string): number {
@@ -32,7 +31,7 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
-/** For an option that may be repeated. */
+/** Collects the values of a repeatable option. */
 export function append(text: string, texts: readonly string[] = []): string[] {
   return [...texts, text];
 }

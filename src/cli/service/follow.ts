@@ -3,38 +3,42 @@ import type { Approval, Decision } from '../../storage/approval/approval.ts';
 import type { Context } from '../terminal/context.ts';
 import { askDecision, canAsk } from '../review/decision-prompt.ts';
 import { printReview } from '../review/approval-text.ts';
-import { printFailure, printResult, printWaiting, type Manner } from './outcome.ts';
+import { printFailure, printResult, printWaiting, type PrintOptions } from './outcome.ts';
 import { ProgressDisplay } from './progress.ts';
 
-/** Who approves without looking, as the audit log has it. */
-const UNSEEN = 'cli --yes';
+/** The name in the audit log for approvals without a review. */
+const APPROVED_BY_FLAG = 'cli --yes';
 
-export interface Course extends Manner {
+export interface FollowOptions extends PrintOptions {
   readonly service: PythonExecutorService;
   /** Who decides at this terminal. */
   readonly by: string;
-  /** Approve whatever is asked. */
+  /** Approve everything without asking. */
   readonly yes?: boolean;
-  /** What another command line must say to come to the same service. */
+  /** The options that lead another command to the same records. */
   readonly sameAgain: string;
 }
 
-/** Follows a request to its end, or to a question that nobody here answers. Resolves to the exit code. */
-export async function follow(events: AsyncIterable<ServiceEvent>, course: Course, context: Context): Promise<number> {
+/** Follows a request until it ends or waits for a decision that nobody makes here. Resolves to the exit code. */
+export async function follow(
+  events: AsyncIterable<ServiceEvent>,
+  options: FollowOptions,
+  context: Context,
+): Promise<number> {
   const display = new ProgressDisplay(context.stderr);
   const { signal } = context.lifetime;
   try {
-    for (let onward = events; ;) {
-      const settled = await display.watch(onward);
-      if (settled.status === 'completed') return await printResult(settled.result, course, context);
+    for (let current = events; ;) {
+      const settled = await display.watch(current);
+      if (settled.status === 'completed') return await printResult(settled.result, options, context);
       const { approval } = settled;
-      const decided = await decide(approval, course, context);
-      if (decided === null) return await printWaiting(approval, course, context);
-      onward = course.service.streamDecision(approval.id, decided.decision, { by: decided.by, signal });
+      const decided = await decide(approval, options, context);
+      if (decided === null) return await printWaiting(approval, options, context);
+      current = options.service.streamDecision(approval.id, decided.decision, { by: decided.by, signal });
     }
   } catch (error) {
     signal.throwIfAborted();
-    const exitCode = await printFailure(error, course, context);
+    const exitCode = await printFailure(error, options, context);
     if (exitCode === undefined) throw error;
     return exitCode;
   }
@@ -45,12 +49,12 @@ interface DecidedBy {
   readonly by: string;
 }
 
-async function decide(approval: Approval, { yes, by }: Course, context: Context): Promise<DecidedBy | null> {
+async function decide(approval: Approval, { yes, by }: FollowOptions, context: Context): Promise<DecidedBy | null> {
   const { stderr } = context;
   if (yes === true) {
     await printReview(approval, stderr);
     await stderr.line(stderr.style('yellow', `--yes: APPROVED WITHOUT A REVIEW, sha256 ${approval.codeSha256}`));
-    return { decision: { type: 'approve' }, by: UNSEEN };
+    return { decision: { type: 'approve' }, by: APPROVED_BY_FLAG };
   }
   const decision = canAsk(context) ? await askDecision(approval, context) : null;
   return decision && { decision, by };
