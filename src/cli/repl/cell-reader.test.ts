@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { CellReader } from './cells.ts';
+import { CellReader } from './cell-reader.ts';
 
 function typed(text: string): string[] {
   const reader = new CellReader({ blankLineEndsBlock: true });

@@ -1,33 +1,26 @@
 import type { Display } from '../../agent/chat/display.ts';
 import type { Event } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
-import type { Host } from '../../host/host.ts';
-import type { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import type { Picture } from '../../tool/pictures.ts';
-import { describeEnd } from '../failure.ts';
-import { HandOver } from '../hand-over.ts';
-import { inlinePicture } from './picture.ts';
-import type { Watcher } from './session-tool.ts';
+import type { OutputFolder } from '../session/output-folder.ts';
+import { describeEnd } from '../terminal/failure.ts';
+import { inlinePicture } from './inline-picture.ts';
+import type { RunListener } from './session-tool.ts';
 
-export interface StageParts {
+export interface RunDisplayParts {
   readonly display: Display;
-  readonly artifacts: Host['artifacts'];
-  /** Where what the code makes is put, for the user to keep. */
-  readonly folder: RunFolder;
+  /** Gets copies of what the code produces. */
+  readonly folder: OutputFolder;
   readonly environment: NodeJS.ProcessEnv;
-  /** Pictures can be shown at all. */
   readonly isTerminal: boolean;
 }
 
-/** Shows a person what the agent's code does, as it does it, and hands over what it makes. */
-export class Stage implements Watcher {
-  readonly #parts: StageParts;
-  readonly #handOver: HandOver;
+/** Shows a person what the agent's code does while it runs, and where the files are that it produced. */
+export class RunDisplay implements RunListener {
+  readonly #parts: RunDisplayParts;
 
-  constructor(parts: StageParts) {
-    const { display, artifacts, folder } = parts;
+  constructor(parts: RunDisplayParts) {
     this.#parts = parts;
-    this.#handOver = new HandOver({ artifacts, folder, tell: (words) => display.block('notice', `[${words}]`) });
   }
 
   async onEvent(event: Event): Promise<void> {
@@ -39,15 +32,15 @@ export class Stage implements Watcher {
   }
 
   async onEnd(execution: Execution): Promise<void> {
-    const { display } = this.#parts;
+    const { display, folder } = this.#parts;
     const { error, outcome, state } = execution;
     if (error) await display.block('error', error.traceback);
     const end = describeEnd(outcome);
     if (end !== undefined) await display.block('notice', end);
     if (state.status === 'restored') await display.block('notice', 'the variables are those from before this run');
     if (state.status === 'lost') await display.block('notice', 'all variables are lost');
-    await this.#handOver.pictures(execution, (picture) => this.#showPicture(picture));
-    await this.#handOver.files(execution);
+    await folder.addPictures(execution, (picture) => this.#showPicture(picture));
+    await folder.addFiles(execution);
   }
 
   async #showPicture({ figure, bytes }: Picture): Promise<void> {

@@ -1,36 +1,36 @@
-/** How the process is told to end: the first signal asks for it, the second insists. */
 import { constants } from 'node:os';
 
-type Cause = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
+type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
 
+/** Tells a command when to stop. The first signal asks it to clean up and end, the second ends the process at once. */
 export class Lifetime {
   readonly #ending = new AbortController();
-  #cause: Cause | undefined;
+  #cause: StopSignal | undefined;
   #onInterrupt: (() => void) | undefined;
 
-  /** Fires when the command is to stop and clean up. */
+  /** Aborts when the command has to stop and clean up. */
   get signal(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** What shells show of a program that a signal ended. */
+  /** The exit code that shells use for a program that a signal ended. */
   get exitCode(): number {
     return this.#cause === undefined ? 0 : 128 + constants.signals[this.#cause];
   }
 
-  /** Nobody reads what is printed: there is nobody to explain anything to. */
+  /** Standard output was closed by its reader, so there is nobody to explain anything to. */
   get isReaderGone(): boolean {
     return this.#cause === 'SIGPIPE';
   }
 
-  /** From now on Ctrl-C is the command's to handle, until the result is disposed. */
+  /** Passes Ctrl-C to the command until the result is disposed. */
   handleInterrupts(handler: () => void): Disposable {
     this.#onInterrupt = handler;
     return { [Symbol.dispose]: () => (this.#onInterrupt = undefined) };
   }
 
-  /** False when the process was told before: then it must end at once. */
-  receive(cause: Cause): boolean {
+  /** False for a second signal: then the process must end at once. */
+  receive(cause: StopSignal): boolean {
     if (cause === 'SIGINT' && this.#onInterrupt && this.#cause === undefined) {
       this.#onInterrupt();
       return true;

@@ -1,14 +1,14 @@
-/** Standard output or error: waits for slow readers, and is silent once the reader has gone. */
 import { once } from 'node:events';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import type { TerminalText } from '../text/terminal-text.ts';
+import type { TerminalText } from '../../text/terminal-text.ts';
 
-/** Serial lines and some containers have terminals without a size. */
-const USUAL = { columns: 80, rows: 24 };
+/** For terminals that do not know their size, as on serial lines and in some containers. */
+const USUAL_SIZE = { columns: 80, rows: 24 };
 
-type Style = Parameters<typeof styleText>[0];
+type TextStyle = Parameters<typeof styleText>[0];
 
+/** Standard output or standard error. Waits for slow readers, and discards text once the reader has gone. */
 export class Output {
   readonly #stream: WriteStream;
   #isGone = false;
@@ -31,15 +31,15 @@ export class Output {
     return this.#stream.isTTY;
   }
 
-  /** How wide the terminal is, also if it does not say so; undefined where there is none. */
+  /** Width of the terminal; undefined if this is not one. */
   get columns(): number | undefined {
-    return this.isTerminal ? this.#stream.columns || USUAL.columns : undefined;
+    return this.isTerminal ? this.#stream.columns || USUAL_SIZE.columns : undefined;
   }
 
-  /** For those who draw on the terminal, and would draw nothing sensible on one that has no size. */
+  /** The stream for libraries that draw on the terminal. It always has a size. */
   get canvas(): WriteStream {
     const { columns, rows } = this.#stream;
-    if (!columns || !rows) Object.assign(this.#stream, USUAL);
+    if (!columns || !rows) Object.assign(this.#stream, USUAL_SIZE);
     return this.#stream;
   }
 
@@ -47,19 +47,19 @@ export class Output {
   async write(text: string): Promise<void> {
     if (text !== '') this.#isAtLineStart = text.endsWith('\n');
     if (this.#isGone || this.#stream.write(text)) return;
-    // An error, which the listener above has seen, ends the wait too.
+    // An error ends the wait too. The listener in the constructor handles it.
     await once(this.#stream, 'drain').catch(() => undefined);
   }
 
-  /** Text of a program: on a terminal it may look as it likes and no more; anywhere else it is passed on as it is. */
+  /** Writes text of a program. A terminal gets its colours and no other control sequences; a pipe gets it unchanged. */
   async relay(text: string): Promise<void> {
     if (!this.isTerminal) return this.write(text);
-    const { TerminalText: Filter } = await import('../text/terminal-text.ts'); // a pipe needs none
+    const { TerminalText: Filter } = await import('../../text/terminal-text.ts'); // not needed for a pipe
     this.#foreign ??= new Filter();
     await this.write(this.#foreign.add(text));
   }
 
-  /** The program has said all that it will: what comes next does not look like it. */
+  /** Ends the text of a program: its colours do not affect what follows. */
   async endRelay(): Promise<void> {
     await this.write(this.#foreign?.end() ?? '');
   }
@@ -68,17 +68,17 @@ export class Output {
     return this.write(`${text}\n`);
   }
 
-  /** Begins a new line unless one has just begun. */
+  /** Starts a new line unless the cursor is at the start of one. */
   async endLine(): Promise<void> {
     if (!this.#isAtLineStart) await this.write('\n');
   }
 
-  /** Colours on a terminal, plain text anywhere else. */
-  style(style: Style, text: string): string {
+  /** Styled text for a terminal, plain text otherwise. */
+  style(style: TextStyle, text: string): string {
     return this.isTerminal ? styleText(style, text, { stream: this.#stream }) : text;
   }
 
-  /** Resolves when all was handed to the reader. */
+  /** Resolves when everything has been written. */
   async flush(): Promise<void> {
     if (this.#isGone || this.#stream.writableLength === 0) return;
     await new Promise<void>((resolve) => this.#stream.write('', () => resolve()));

@@ -1,4 +1,4 @@
-/** Columns as wide as their widest cell; the last one ends where it ends. */
+/** Pads each column to the width of its widest cell. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string {
   const widths: number[] = [];
   for (const row of rows) {

@@ -1,7 +1,7 @@
 import type { Approval } from '../../storage/approval/approval.ts';
 
-/** An approval as programs read it, with keys as everywhere else on the wire. */
-export function approvalOnTheWire(approval: Approval): Readonly<Record<string, unknown>> {
+/** An approval as JSON, with the keys in snake case like all JSON of the service. */
+export function approvalJson(approval: Approval): Readonly<Record<string, unknown>> {
   const { decision, run } = approval;
   return {
     id: approval.id,

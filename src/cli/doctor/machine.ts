@@ -1,27 +1,24 @@
-/** What the machine itself says, without an engine: the kernel's walls, the disk, the limits of this process. */
+/** Facts about the machine that need no session: what the kernel allows, free disk space, open files. */
 import { readFile, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { run, scrubEnvironment } from '../environment/command.ts';
+import { run, scrubEnvironment } from '../../environment/command.ts';
 
-/** Lies beside `src` as well as beside `dist`: the same depth from both. */
-const PYTHON_SIDE = fileURLToPath(new URL('../../python/', import.meta.url));
 const ASK =
   'import json, sys; sys.path.insert(0, sys.argv[1]); from confine.probe import probe; print(json.dumps(probe()))';
 const TIMEOUT_MS = 20_000;
 
 export interface ProbeAnswer {
   readonly ok: boolean;
-  /** What was found, or what is in the way and what to do about it. */
+  /** What was found; if not ok, what is missing and what to do about it. */
   readonly detail: string;
 }
 
-/** Tries each wall in a throw-away process; empty when this Python cannot do that. */
+/** Tries each wall in a process of its own. Empty if this Python cannot run the probe. */
 export async function probeWalls(
   python: string,
-  { env, signal }: { env: NodeJS.ProcessEnv; signal: AbortSignal },
+  { pythonSide, env, signal }: { pythonSide: string; env: NodeJS.ProcessEnv; signal: AbortSignal },
 ): Promise<Readonly<Record<string, ProbeAnswer>>> {
-  const command = [python, '-I', '-B', '-c', ASK, PYTHON_SIDE];
+  const command = [python, '-I', '-B', '-c', ASK, pythonSide];
   const { succeeded, output } = await run(command, { env: scrubEnvironment(env), signal, timeoutMs: TIMEOUT_MS });
   const answers: unknown = succeeded ? JSON.parse(output) : {};
   const entries: [string, unknown][] = Object.entries(answers ?? {});
@@ -32,7 +29,7 @@ function isAnswer(value: unknown): value is ProbeAnswer {
   return typeof value === 'object' && value !== null && 'ok' in value && 'detail' in value;
 }
 
-/** Bytes that may still be written where the directory is, or will be. */
+/** Free bytes on the disk of a directory, which need not exist yet. */
 export async function freeBytes(directory: string): Promise<number | undefined> {
   try {
     const { bavail, bsize } = await statfs(directory);
@@ -43,7 +40,7 @@ export async function freeBytes(directory: string): Promise<number | undefined> 
   }
 }
 
-/** How many files this process may have open. */
+/** How many files this process may open. Undefined where /proc does not say. */
 export async function openFilesLimit(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => ''); // only Linux has it
   const found = /^Max open files\s+(?<soft>\d+|unlimited)/m.exec(limits)?.groups?.['soft'];

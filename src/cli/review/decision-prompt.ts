@@ -1,16 +1,16 @@
 import { isCancel, select, text } from '@clack/prompts';
 import { VivariumError } from '../../errors.ts';
 import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 import { editCode } from './editor.ts';
-import { printReview } from './review.ts';
+import { printReview } from './approval-text.ts';
 
-/** Whether somebody sits there who can be asked. */
+/** Whether there is a terminal at which a person can be asked. */
 export function canAsk({ stdin, stderr }: Context): boolean {
   return stdin.isTTY && stderr.isTerminal;
 }
 
-/** Asks the person at the terminal; null when they leave it for later. */
+/** Asks the person at the terminal. Null if they decide later. */
 export async function askDecision(approval: Approval, context: Context): Promise<Decision | null> {
   await context.stderr.endLine();
   await printReview(approval, context.stderr);
@@ -23,25 +23,25 @@ export async function askDecision(approval: Approval, context: Context): Promise
   }
 }
 
-type Choice = Decision['type'] | 'later';
+type PromptChoice = Decision['type'] | 'later';
 
-/** A key that was pressed too early must not approve anything: what is chosen first decides nothing. */
-async function choose(context: Context): Promise<Choice | null> {
-  const choice = await select<Choice>({
+/** The preselected choice decides nothing, so that a key pressed too early approves nothing. */
+async function choose(context: Context): Promise<PromptChoice | null> {
+  const choice = await select<PromptChoice>({
     ...terminalOf(context),
-    message: 'What shall become of this code?',
+    message: 'What should happen with this code?',
     options: [
-      { value: 'later', label: 'Decide later', hint: 'it keeps waiting, also when this process ends' },
+      { value: 'later', label: 'Decide later', hint: 'it stays pending after this process ends' },
       { value: 'approve', label: 'Run exactly this code' },
-      { value: 'edit', label: 'Edit it, and run the result', hint: 'opens your editor' },
-      { value: 'respond', label: 'Have other code written', hint: 'say what to do differently' },
+      { value: 'edit', label: 'Edit it and run the result', hint: 'opens your editor' },
+      { value: 'respond', label: 'Ask for other code', hint: 'say what to do differently' },
       { value: 'reject', label: 'Reject it' },
     ],
   });
   return isCancel(choice) ? null : choice;
 }
 
-/** What a choice needs besides; null when the person thinks better of it. */
+/** Asks for what the choice needs. Null if the person goes back. */
 async function complete(type: Decision['type'], { code }: Approval, context: Context): Promise<Decision | null> {
   switch (type) {
     case 'approve':
@@ -51,21 +51,21 @@ async function complete(type: Decision['type'], { code }: Approval, context: Con
       return edited === null ? null : { type, code: edited };
     }
     case 'respond': {
-      const words = await say('What is to be done differently?', context);
+      const words = await askText('What should it do differently?', context);
       return words === null || words === '' ? null : { type, text: words };
     }
     case 'reject': {
-      const reason = await say('Why? (may stay empty)', context);
+      const reason = await askText('Why? (optional)', context);
       return reason === null ? null : { type, ...(reason !== '' && { reason }) };
     }
   }
 }
 
-/** An editor that cannot be used ends neither the question nor the task. */
+/** Reports a failing editor, and lets the person choose again. */
 async function edit(code: string, context: Context): Promise<string | null> {
   try {
     const edited = await editCode(code, context);
-    if (edited === null) await context.stderr.line('The code is as it was, so nothing is decided.');
+    if (edited === null) await context.stderr.line('The code was not changed, so nothing is decided.');
     return edited;
   } catch (error) {
     if (!(error instanceof VivariumError)) throw error;
@@ -74,7 +74,7 @@ async function edit(code: string, context: Context): Promise<string | null> {
   }
 }
 
-async function say(message: string, context: Context): Promise<string | null> {
+async function askText(message: string, context: Context): Promise<string | null> {
   const words = await text({ ...terminalOf(context), message });
   return isCancel(words) ? null : (words ?? '').trim();
 }

@@ -1,10 +1,9 @@
-/** Finds out, line by line, where one cell of typed Python ends and the next begins. */
-
 export interface CellReaderOptions {
-  /** People end a block with a blank line; in a script a block ends where the next statement begins. */
+  /** True at a terminal. In a script a block ends where the next statement begins. */
   readonly blankLineEndsBlock: boolean;
 }
 
+/** Splits lines of Python into cells. */
 export class CellReader {
   readonly #blankLineEndsBlock: boolean;
   #lines: string[] = [];
@@ -13,7 +12,7 @@ export class CellReader {
     this.#blankLineEndsBlock = blankLineEndsBlock;
   }
 
-  /** Whether a cell has begun and more of it is awaited. */
+  /** Whether a cell is incomplete. */
   get isPending(): boolean {
     return this.#lines.length > 0;
   }
@@ -32,12 +31,12 @@ export class CellReader {
     return isOver ? [...cells, this.#take()] : cells;
   }
 
-  /** What is left when no more lines come. */
+  /** The last cell, when there are no more lines. */
   finish(): string[] {
     return this.isPending ? [this.#take()] : [];
   }
 
-  /** Forgets what was typed so far. */
+  /** Discards the incomplete cell. */
   clear(): void {
     this.#lines = [];
   }
@@ -49,10 +48,10 @@ export class CellReader {
   }
 }
 
-/** `rest`: a bracket, string or line is open. `definition`: what is decorated. `block`: an indented line may follow. */
-type Need = 'nothing' | 'block' | 'definition' | 'rest';
+/** What a cell lacks. `rest`: a bracket, string or line is open. `definition`: it ends with a decorator. `block`: an indented line may follow. */
+type Lack = 'nothing' | 'block' | 'definition' | 'rest';
 
-function needOf(lines: readonly string[]): Need {
+function needOf(lines: readonly string[]): Lack {
   const scan = scanCode(lines.join('\n'));
   if (scan.isOpen) return 'rest';
   const last = scan.logicalLines.findLast((line) => line.trim() !== '') ?? '';
@@ -60,20 +59,20 @@ function needOf(lines: readonly string[]): Need {
   return last.trimEnd().endsWith(':') || /^[ \t]/.test(last) ? 'block' : 'nothing';
 }
 
-/** Whether a line at the margin is a new statement, not a further part of a compound one. */
+/** Whether an unindented line starts a new statement, rather than continuing one as `else:` does. */
 function beginsStatement(line: string): boolean {
   return /^[^\s#]/.test(line) && !/^(elif|else|except|finally)\b/.test(line);
 }
 
-interface Scan {
+interface CodeScan {
   readonly isOpen: boolean;
-  /** Without comments and without what stands in strings; lines that belong together are one. */
+  /** Without comments and the contents of strings. Continued lines are joined. */
   readonly logicalLines: readonly string[];
 }
 
 const TOKEN = /(?<triple>'''|""")|(?<quote>['"])|#[^\n]*|(?<open>[([{])|(?<close>[)\]}])|\\\n|(?<newline>\n)/g;
 
-function scanCode(code: string): Scan {
+function scanCode(code: string): CodeScan {
   const logicalLines: string[] = [];
   const token = new RegExp(TOKEN);
   let line = '';
@@ -101,12 +100,12 @@ function scanCode(code: string): Scan {
   return { isOpen: depth > 0 || isContinued, logicalLines: [...logicalLines, line] };
 }
 
-/** Where the string ends; undefined when it goes on. One with single quotes ends with its line, which Python will refuse. */
+/** Where the string ends; undefined if it continues. A single-quoted string ends with its line, and Python reports the error. */
 function endOfString(code: string, start: number, quote: string): number | undefined {
   for (let index = start; index < code.length; index += 1) {
     if (code[index] === '\\') {
       index += 1;
-      if (index >= code.length) return undefined; // the line is continued inside of the string
+      if (index >= code.length) return undefined; // a backslash continues the string on the next line
     } else if (code.startsWith(quote, index)) return index + quote.length;
     else if (code[index] === '\n' && quote.length === 1) return index;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { inlinePicture } from './picture.ts';
+import { inlinePicture } from './inline-picture.ts';
 
 const PNG = Buffer.alloc(6200, 7);
 

@@ -1,15 +1,15 @@
-/** An approval as a person sees it: whatever the code, the model or the session had a say in stands in a frame. */
+/** An approval as text for a person. Everything that code, model or session could influence is framed. */
 import { readShown, type Shown } from '../../service/approval/shown.ts';
 import type { Approval } from '../../storage/approval/approval.ts';
 import { makeVisible } from '../../text/visible.ts';
-import type { Output } from '../output.ts';
-import { alignColumns } from '../table.ts';
+import type { Output } from '../terminal/output.ts';
+import { alignColumns } from '../terminal/table.ts';
 import { Frame, inLine } from './frame.ts';
 
 const MAX_FACT_CHARS = 400;
 const LABEL_CHARS = 14;
 
-/** Prints all that there is to decide on, or all that was decided. */
+/** Prints the approval with everything that matters for the decision. */
 export async function printReview(approval: Approval, output: Output): Promise<void> {
   const { columns } = output;
   const shown = readShown(approval.payload);
@@ -18,18 +18,18 @@ export async function printReview(approval: Approval, output: Output): Promise<v
   };
   const width = columns === undefined ? MAX_FACT_CHARS : Math.max(20, columns - LABEL_CHARS);
   const cut = factsOf(approval, shown).map(([name, text]) => [name, inLine(text, width)]);
-  const facts = [...cut, ...placesOf(shown)];
+  const facts = [...cut, ...pathsOf(shown)];
   await output.line(output.style('bold', `Approval ${approval.id}`));
   await output.line(alignColumns(facts, '  '));
   await section('Task', shown.step_objective);
   await section('Concerns', shown.safety_concerns.map((concern) => `- ${concern}`).join('\n'));
   await section(`Code, sha256 ${approval.codeSha256}`, approval.code);
   if (shown.effects !== null) {
-    await section('What it did when it was tried behind walls', describeEffects(shown.effects));
+    await section('What it did in a trial run', describeEffects(shown.effects));
     await output.line(
       shown.effects.isComplete
-        ? 'Nothing of this has left the sandbox. To approve it is to keep exactly this run.'
-        : 'It needs more than it was given there. To approve it is to run it again, with access.',
+        ? 'Nothing has left the sandbox. If you approve, exactly this run is kept.'
+        : 'It needs access that the trial run did not have. If you approve, it runs again with that access.',
     );
   }
   const { decision } = approval;
@@ -58,20 +58,20 @@ function factsOf(approval: Approval, shown: Shown): (readonly [string, string])[
   return facts.filter(([, text]) => text !== '');
 }
 
-/** Whole, to be copied: their names are the service's own. */
-function placesOf({ notebook_path, execution_folder_path }: Shown): (readonly string[])[] {
-  const places = [
+/** Not shortened, so that they can be copied. The service chose these names. */
+function pathsOf({ notebook_path, execution_folder_path }: Shown): (readonly string[])[] {
+  const paths = [
     ['Notebook', notebook_path],
     ['Folder', execution_folder_path],
   ] as const;
-  return places.filter(([, place]) => place !== '').map(([name, place]) => [name, makeVisible(place)]);
+  return paths.filter(([, file]) => file !== '').map(([name, file]) => [name, makeVisible(file)]);
 }
 
 function describeEffects({ status, text, attempts, files }: NonNullable<Shown['effects']>): string {
   return [
-    `- it ${status === 'succeeded' ? 'ran to its end' : `ended as ${status}`}`,
+    `- ${status === 'succeeded' ? 'it ran to its end' : `it ended as ${status}`}`,
     ...attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`),
     ...files.map(({ path, sizeBytes }) => `- file: ${path} (${sizeBytes} bytes)`),
-    ...(text.trim() === '' ? [] : ['- it showed:', text.trimEnd().replaceAll(/^/gm, '    ')]),
+    ...(text.trim() === '' ? [] : ['- it printed:', text.trimEnd().replaceAll(/^/gm, '    ')]),
   ].join('\n');
 }

@@ -1,6 +1,4 @@
-/** Pictures in the text of a terminal, where it can show them. */
-
-/** The characters that show a PNG here; undefined for a terminal that is not known to show pictures. */
+/** The escape sequence that shows a PNG in this terminal. Undefined if the terminal is not known to show pictures. */
 export function inlinePicture(png: Buffer, { TERM = '', TERM_PROGRAM = '' }: NodeJS.ProcessEnv): string | undefined {
   const base64 = png.toString('base64');
   if (TERM_PROGRAM === 'iTerm.app' || TERM_PROGRAM === 'vscode') {
@@ -9,7 +7,7 @@ export function inlinePicture(png: Buffer, { TERM = '', TERM_PROGRAM = '' }: Nod
   return /kitty|ghostty|wezterm/iu.test(`${TERM} ${TERM_PROGRAM}`) ? `${kittyPicture(base64)}\n` : undefined;
 }
 
-/** The protocol of kitty takes pieces of at most 4096 characters; only the first says what it is. */
+/** The protocol of kitty takes pieces of at most 4096 characters. Only the first one states the format. */
 function kittyPicture(base64: string): string {
   const pieces = base64.match(/.{1,4096}/gu) ?? [];
   return pieces

@@ -1,16 +1,16 @@
-/** The lines typed in former sessions, oldest first, in a file that only their author can read. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 
 const MAX_LINES = 1000;
 
-export class History {
+/** The lines typed in earlier sessions, oldest first, in a file that only its owner can read. */
+export class LineHistory {
   readonly #file: string;
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** Newest first, as the line editor wants them. */
+  /** Newest first, as the line editor takes them. */
   load(): string[] {
     const lines = this.#read();
     const kept = lines.slice(-MAX_LINES);
@@ -19,7 +19,7 @@ export class History {
     return kept.toReversed();
   }
 
-  /** At once: a terminal may be closed at any moment. */
+  /** Writes at once, since a terminal can be closed at any moment. */
   add(line: string): void {
     if (line.trim() !== '') this.#attempt(() => appendFileSync(this.#file, `${line}\n`, { mode: 0o600 }));
   }
@@ -28,7 +28,7 @@ export class History {
     try {
       return readFileSync(this.#file, 'utf8').split('\n').filter(Boolean);
     } catch {
-      return []; // nothing was typed yet
+      return []; // the first session
     }
   }
 
@@ -36,7 +36,7 @@ export class History {
     try {
       write();
     } catch {
-      // A full or read-only disk costs the history, not the session.
+      // A full or read-only disk must not end the session.
     }
   }
 }
