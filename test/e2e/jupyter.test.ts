@@ -103,7 +103,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
 
   test('a program that breaks our side in the kernel costs it its state, and the next run works', async () => {
     await using broken = await openOn(engine);
-    await broken.run("import sys; del sys.modules['_vivarium']");
+    await broken.run("import sys; sys.modules.pop('_vivarium.jupyter.companion')");
     const { outcome, state } = await broken.run('1');
     expect(outcome.status).toBe('crashed');
     expect(state.status).toBe('lost');

@@ -3,7 +3,7 @@ import type { Ready } from './zygote/zygote.ts';
 
 /**
  * What the walls of a zygote's sessions consist of, from what it found when it built them. That they hold is tried by
- * its first workers, which end rather than run anything where they do not: see python/confine/selftest.py.
+ * its first workers, which end rather than run anything where they do not: see python/_vivarium/confine/selftest.py.
  */
 export function describeIsolation(ready: Ready): Isolation {
   const grouped: Mechanism[] = ready.cgroup === 'none' ? [] : ['cgroup'];

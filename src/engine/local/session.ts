@@ -20,7 +20,7 @@ export interface SessionHost {
   removePlace(place: Place): Promise<void>;
 }
 
-/** What a worker ends with whose own machinery has failed; see worker.py. */
+/** What a worker ends with whose own machinery has failed; see python/_vivarium/worker/main.py. */
 const EXIT_BROKEN = 70;
 const MAX_BREAKDOWNS = 2;
 

@@ -1,6 +1,6 @@
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { readAnalyzer, type ModuleSource } from '../python-files.ts';
+import { readAnalysis, type ModuleSource } from '../../engine/python-files.ts';
 import { Facts, unanalyzable } from './facts.ts';
 
 const MAX_CHARACTERS = 500_000;
@@ -20,7 +20,7 @@ export class Examiner {
   /** Rejects only when it was aborted or the engine failed; whatever is the matter with the code is in the facts. */
   async examine(code: string, options: { readonly signal?: AbortSignal } = {}): Promise<Facts> {
     if (code.length > MAX_CHARACTERS) return unanalyzable(null, `the code is longer than ${MAX_CHARACTERS} characters`);
-    this.#program ??= readAnalyzer().then(programOf);
+    this.#program ??= readAnalysis().then(programOf);
     const execution = await this.#host.runOnce(`${await this.#program}\nfacts = report(${JSON.stringify(code)})`, {
       initCode: null,
       echo: 'none',
@@ -40,10 +40,10 @@ function programOf(modules: readonly ModuleSource[]): string {
     'import sys, types',
     'def load(name, source):',
     '    module = sys.modules[name] = types.ModuleType(name)',
-    '    module.__path__ = []',
+    '    module.__package__ = "_vivarium.payloads.analysis"',
     '    exec(compile(source, f"<{name}>", "exec"), module.__dict__)',
     ...loads,
-    'from analyze.report import report',
+    'report = sys.modules["_vivarium.payloads.analysis.report"].report',
   ].join('\n');
 }
 

@@ -2,7 +2,7 @@ import { VivariumError } from '../../errors.ts';
 import type { Host } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import { readPython } from '../../engine/python-files.ts';
+import { readPayload } from '../../engine/python-files.ts';
 import { WorkflowError } from '../failures.ts';
 import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
@@ -95,7 +95,7 @@ export class SessionExecutor implements CodeExecutor {
   }
 
   async #probe({ expected }: Job): Promise<string> {
-    return typesProbe(await readPython('cell/result_types.py'), Object.keys(expected));
+    return typesProbe(await readPayload('result_types'), Object.keys(expected));
   }
 }
 
@@ -158,6 +158,6 @@ async function orElse<T>(otherwise: T, attempt: () => Promise<T>): Promise<T> {
 
 /** Init code that notes what the program tries to do; in a namespace of its own. JSON strings are Python strings too. */
 async function listener(): Promise<string> {
-  const source = JSON.stringify(await readPython('effects.py'));
+  const source = JSON.stringify(await readPayload('effects'));
   return `${EFFECTS_NAME} = (lambda space: (exec(compile(${source}, "<effects>", "exec"), space), space["effects"])[1])({"__name__": "effects"})`;
 }

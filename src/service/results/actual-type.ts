@@ -36,7 +36,7 @@ const ResultTypes = z.object({ results: ActualType, names: z.record(z.string(), 
 export type ResultTypes = Readonly<z.infer<typeof ResultTypes>>;
 
 /**
- * Python to run in the session after the code. `source` is the text of `python/cell/result_types.py`; it gets a
+ * Python to run in the session after the code. `source` is the text of `python/_vivarium/payloads/result_types.py`; it gets a
  * namespace of its own, since programs like to call their variables `list`, `type` or `sum`.
  */
 export function typesProbe(source: string, names: readonly string[]): string {

@@ -1,14 +1,14 @@
-/** Our side inside of a kernel (python/kernel): the code that puts it there, and what is asked of it. */
+/** Our side inside of a kernel (python/_vivarium/jupyter): the code that puts it there, and what is asked of it. */
 import type { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 import type { RequestEnding } from './channel.ts';
 import type { ExecuteRequest } from './message.ts';
 
-const INJECT = 'kernel.inject';
+const INJECT = '_vivarium.jupyter.inject';
 const MIME = 'application/vnd.vivarium+json';
 const ANSWER = 'answer';
-const FOUND = '__import__("sys").modules["_vivarium"]';
+const FOUND = '__import__("sys").modules["_vivarium.jupyter.companion"]';
 
 /** The first request to a kernel. It leaves no name behind in the program's namespace. */
 export function plant(
