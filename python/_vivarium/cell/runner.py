@@ -11,6 +11,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from _vivarium.values.hints import Any, NoReturn
 from _vivarium.cell.order import Order
+from _vivarium.cell.modules import WorkspaceModules
 from _vivarium.cell.process import Process
 from _vivarium.cell.source import CO_COROUTINE, Prepared
 from _vivarium.cell.streams import refuse_input
@@ -28,6 +29,8 @@ class Runner:
         self._module = ModuleType("__main__")
         self._module.__dict__["__builtins__"] = builtins
         self._process = Process(workspace, stdout_fd, stderr_fd)
+        self._modules = WorkspaceModules(workspace)
+        self._modules.install()
         self._loop: Any = None
         self._last: object = None
         os.register_at_fork(before=self.flush)  # else a child would write our buffered text a second time
@@ -46,6 +49,7 @@ class Runner:
     def run(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
         """Execute the pieces in order; what the program raises is raised from here. What it printed may wait for `flush`."""
         pid = os.getpid()
+        self._modules.refresh()
         self._process.begin_output()
         error: BaseException | None = None
         try:

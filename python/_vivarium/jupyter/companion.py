@@ -19,6 +19,7 @@ from typing import Any
 
 from IPython import get_ipython
 
+from _vivarium.cell.modules import WorkspaceModules
 from _vivarium.cell.runner import Quitter
 from _vivarium.cell.variables import Ledger, inspect_variables
 from _vivarium.values.frames import export_frame, summarize_frames
@@ -42,6 +43,8 @@ class Companion:
         self._shell = shell
         self._workspace = os.getcwd()
         os.environ.update(environment)
+        self._modules = WorkspaceModules(self._workspace)
+        self._modules.install()
         self._publisher = Publisher(self._send, limit=LARGEST_FORM)
         notebook.install(builtins, self._publisher)
         shell.displayhook.compute_format_data = self._format
@@ -65,6 +68,7 @@ class Companion:
 
     def begin(self, echo: str, svg: bool) -> None:
         """Set how the next cell shows, and forget imported files that have changed."""
+        self._modules.refresh()
         self._shell.ast_node_interactivity = _INTERACTIVITY[echo]
         self._shell.display_trap.hook = self._print if echo == "all" else self._shell.displayhook
         self._publisher.begin_run(svg=svg)
