@@ -4,9 +4,9 @@ import { createHost, type Host, type HostOptions } from '../../src/index.ts';
 import { installJupyter, TestJupyterServer } from '../support/jupyter-server.ts';
 
 const OUR_OLD_NAMES = [
-  ...['record', 'stage', 'disk', 'wire', 'cell', 'show', 'init', 'watch', 'encode', 'confine', 'tests', 'locks'],
-  ...['zygote', 'worker', 'values', 'display', 'payloads', 'jupyter_companion', 'enclosure', 'analyze', 'kernel'],
-];
+  'record stage disk wire cell show init watch encode confine tests locks',
+  'zygote worker values display payloads enclosure analyze kernel effects',
+].flatMap((names) => names.split(' '));
 const installation = await installJupyter();
 
 interface Place {
@@ -21,7 +21,7 @@ const PLACES: Record<string, () => Promise<Place>> = {
 };
 
 for (const [name, start] of Object.entries(PLACES)) {
-  describe(name, () => {
+  describe(`${name},`, () => {
     let place: Place;
     let host: Host;
     beforeAll(async () => {

@@ -149,14 +149,14 @@ results = dict(
   });
 
   test('a program that takes the names of built-in functions is told apart all the same', async () => {
-    const code = 'list = dict = type = isinstance = len = str = json = None\nresults = {"x": [1]}';
+    const code = 'list = dict = type = isinstance = len = str = json = exec = globals = None\nresults = {"x": [1]}';
     const { verdict, isProbed } = await runAndValidate(code, { x: 'list' });
     expect(isProbed).toBe(true);
     expect(verdict.problems).toEqual([]);
   });
 
-  test('a program that spoils the question is judged by its JSON', async () => {
-    const code = 'exec = None\nresults = {"x": 1}';
+  test('a program that takes the functions away that the question needs is judged by its JSON', async () => {
+    const code = 'import builtins\nbuiltins.globals = None\nresults = {"x": 1}';
     const { verdict, isProbed } = await runAndValidate(code, { x: 'list' });
     expect(isProbed).toBe(false);
     expect(verdict.problems).toEqual(['results["x"] is a number, expected list.']);

@@ -35,7 +35,7 @@ class _Notes:
 def _listen() -> _Notes:
     notes = _Notes()
 
-    def hear(event: str, args: tuple[object, ...]) -> None:
+    def listener(event: str, args: tuple[object, ...]) -> None:
         look = _LOOKS.get(event)
         if look is not None:
             try:
@@ -43,7 +43,7 @@ def _listen() -> _Notes:
             except Exception:  # noqa: BLE001 - an odd argument is no reason to disturb the program
                 notes.omitted += 1
 
-    sys.addaudithook(hear)
+    sys.addaudithook(listener)
     return notes
 
 
@@ -53,7 +53,7 @@ def _is_ours() -> bool:
     for _ in range(_FRAMES):
         if frame is None:
             return False
-        if frame.f_globals.get("__name__") == "twins":
+        if frame.f_globals.get("__name__") == "_vivarium.worker.twins":
             return True
         frame = frame.f_back  # type: ignore[assignment]
     return False

@@ -136,6 +136,8 @@ export class Run {
     if ('loss' in ending) return this.#lost(ending.loss);
     const found = answerIn(Finish, ending);
     const error = errorIn(reply);
+    if ('problem' in found && this.#stopCause === null)
+      return this.#lost(`${UNANSWERED}: ${found.problem.slice(0, 300)}`);
     const told = 'answer' in found ? found.answer : { variables: UNTOUCHED, dataframes: [], saved: [], value: null };
     return { outcome: this.#outcomeOf(error), error, loss: null, ...told };
   }
@@ -172,6 +174,7 @@ export class Run {
   }
 }
 
+const UNANSWERED = 'after the program had run, the kernel could not say what became of its variables';
 const UNHEEDED = 'the program did not heed its interrupt, and the kernel was ended';
 
 function neverRan(): Ending {
