@@ -38,7 +38,7 @@ def write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         try:
-            view = view[os.write(fd, view[:1 << 20]):]
+            view = view[os.write(fd, view[: 1 << 20]) :]
         except BlockingIOError:
             select.select([], [fd], [])
 
@@ -80,4 +80,4 @@ def skip_past(fd: int, token: bytes) -> None:
             continue
         if not chunk:
             raise Closed("end of stream")
-        window = window[-len(token):] + chunk
+        window = window[-len(token) :] + chunk

@@ -50,7 +50,9 @@ class LayoutTest(unittest.TestCase):
 
     def setUp(self) -> None:
         """Find all files."""
-        self._files = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
+        self._files = sorted(
+            path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
+        )
 
     def test_every_part_has_a_row(self) -> None:
         self.assertEqual({part_of(path) for path in self._files}, set(MAY_IMPORT))

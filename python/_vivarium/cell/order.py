@@ -8,7 +8,9 @@ import time
 
 SIOCOUTQ = 0x5411
 _NO_BYTES = b"\0\0\0\0"
-PATIENCE_S = 1.0  # of one run in all: a host that is this slow gets things in another order rather than a slower program
+PATIENCE_S = (
+    1.0  # of one run in all: a host that is this slow gets things in another order rather than a slower program
+)
 STEP_S = 0.00005
 
 

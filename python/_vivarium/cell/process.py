@@ -18,8 +18,37 @@ from _vivarium.values.text import attempt
 _MODULES = ("builtins", "sys", "os", "io", "signal", "threading", "warnings", "linecache", "traceback", "time")
 # What every step of ours needs; a program that replaces `print` or `open` may mean it, and keeps its own.
 _BUILTINS = (
-    *("__import__", "__build_class__", "compile", "eval", "exec", "getattr", "hasattr", "isinstance", "issubclass", "iter", "len"),
-    *("next", "repr", "sorted", "type", "str", "int", "dict", "list", "tuple", "set", "bytes", "any", "all", "zip", "map", "id"),
+    *(
+        "__import__",
+        "__build_class__",
+        "compile",
+        "eval",
+        "exec",
+        "getattr",
+        "hasattr",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+    ),
+    *(
+        "next",
+        "repr",
+        "sorted",
+        "type",
+        "str",
+        "int",
+        "dict",
+        "list",
+        "tuple",
+        "set",
+        "bytes",
+        "any",
+        "all",
+        "zip",
+        "map",
+        "id",
+    ),
 )
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _UNCATCHABLE = (signal.SIGKILL, signal.SIGSTOP)
@@ -42,7 +71,9 @@ class Process:
         self._recursion_limit = sys.getrecursionlimit()
         self._modules = {name: sys.modules[name] for name in _MODULES if name in sys.modules}
         self._builtins = {name: builtins.__dict__[name] for name in _BUILTINS}
-        self._warnings = {name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")}
+        self._warnings = {
+            name: getattr(warnings, name) for name in ("warn", "warn_explicit", "showwarning", "formatwarning")
+        }
         self._stdin = NoInput()
         self.order = Order()
         self._stdout, self._stderr = self._new_stdout(), self._new_stderr()

@@ -9,13 +9,13 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import CodeType, ModuleType, TracebackType
 
-from _vivarium.values.hints import Any, NoReturn
-from _vivarium.cell.order import Order
 from _vivarium.cell.modules import WorkspaceModules
+from _vivarium.cell.order import Order
 from _vivarium.cell.process import Process
 from _vivarium.cell.source import CO_COROUTINE, Prepared
 from _vivarium.cell.streams import refuse_input
 from _vivarium.cell.trace import describe
+from _vivarium.values.hints import Any, NoReturn
 from _vivarium.values.text import attempt
 
 _frames = BaseException.__dict__["__traceback__"]

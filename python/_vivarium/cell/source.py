@@ -1,8 +1,8 @@
 """Turns the text of a cell into code objects that keep its own line numbers."""
 
 from __future__ import annotations
-
 import __future__ as future
+
 import ast
 import linecache
 import re
@@ -18,9 +18,19 @@ FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_f
 # What is evaluated without a call, an assignment or the like, and where it has parts of which that is not known yet.
 _LOOKS: dict[type, tuple[str, ...]] = {
     **{type(None): (), ast.Expr: ("value",), ast.Constant: (), ast.Name: (), ast.Attribute: ("value",)},
-    **{ast.Subscript: ("value", "slice"), ast.Slice: ("lower", "upper", "step"), ast.Tuple: ("elts",), ast.List: ("elts",)},
+    **{
+        ast.Subscript: ("value", "slice"),
+        ast.Slice: ("lower", "upper", "step"),
+        ast.Tuple: ("elts",),
+        ast.List: ("elts",),
+    },
     **{ast.Dict: ("keys", "values"), ast.JoinedStr: ("values",), ast.FormattedValue: ("value", "format_spec")},
-    **{ast.UnaryOp: ("operand",), ast.BinOp: ("left", "right"), ast.BoolOp: ("values",), ast.Compare: ("left", "comparators")},
+    **{
+        ast.UnaryOp: ("operand",),
+        ast.BinOp: ("left", "right"),
+        ast.BoolOp: ("values",),
+        ast.Compare: ("left", "comparators"),
+    },
 }
 _remembered: dict[str, None] = {}  # in order of age
 

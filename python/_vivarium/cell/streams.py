@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 from time import monotonic
 
-from _vivarium.values.hints import NoReturn
 from _vivarium.cell.order import Order
+from _vivarium.values.hints import NoReturn
 
 PROMPT_LINES = 64  # so many lines of a run show at once, whatever their pace
 PAUSE_SECONDS = 0.05  # later ones wait at most for the first line after this pause
@@ -161,7 +161,9 @@ def _reset(stream: io.TextIOWrapper, *, write_through: bool) -> None:
     """Configure a stream if the program has done so: it takes long, and nearly no program does."""
     now = (stream.encoding, stream.errors, stream.line_buffering, stream.write_through)
     if now != ("utf-8", "backslashreplace", True, write_through):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=write_through)
+        stream.reconfigure(
+            encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=write_through
+        )
 
 
 class NoInput(io.TextIOBase):

@@ -18,7 +18,9 @@ MarkAll = Callable[[Iterable[object]], list[Any]]
 
 def mark_of(value: object, mark_all: MarkAll) -> tuple[object, ...] | None:
     """Return what identifies the data of an array or a table, or None for anything else."""
-    look = {"ndarray": _mark_array, "DataFrame": _mark_frame, "Series": _mark_series, "Index": _mark_index}.get(kind_of(value))
+    look = {"ndarray": _mark_array, "DataFrame": _mark_frame, "Series": _mark_series, "Index": _mark_index}.get(
+        kind_of(value)
+    )
     return None if look is None else look(value, mark_all)
 
 

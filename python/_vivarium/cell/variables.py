@@ -9,15 +9,18 @@ from collections.abc import Mapping
 from itertools import islice
 
 from _vivarium.cell import tables
-from _vivarium.values.hints import TypedDict
 from _vivarium.cell.marks import Mark, mark_of
+from _vivarium.values.hints import TypedDict
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
 NAMES_LIMIT = 200  # names listed of each kind
 LOOK_LIMIT = 5_000  # variables looked at
 DESCRIPTION_LIMIT = 200
 _SCALARS = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None), range, slice)}
-_SIZED = {id(kind): kind.__len__ for kind in (list, tuple, dict, set, frozenset, bytearray, deque, OrderedDict, defaultdict, Counter)}
+_SIZED = {
+    id(kind): kind.__len__
+    for kind in (list, tuple, dict, set, frozenset, bytearray, deque, OrderedDict, defaultdict, Counter)
+}
 _mro, _type_name = type.__dict__["__mro__"].__get__, type.__dict__["__name__"].__get__
 _FUNCTIONS = {id(kind) for kind in (types.FunctionType, types.BuiltinFunctionType)}
 
@@ -53,7 +56,9 @@ class Ledger:
             "changed": [name for name, mark in now.items() if name in before and before[name] != mark],
             "removed": [name for name in before if name not in now],
         }
-        result: dict[str, object] = {kind: [_short(name) for name in sorted(names)[:NAMES_LIMIT]] for kind, names in found.items()}
+        result: dict[str, object] = {
+            kind: [_short(name) for name in sorted(names)[:NAMES_LIMIT]] for kind, names in found.items()
+        }
         more = {kind: len(names) - NAMES_LIMIT for kind, names in found.items() if len(names) > NAMES_LIMIT}
         return {**result, "omitted": sum(more.values())} if more else result
 

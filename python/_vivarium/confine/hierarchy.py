@@ -114,7 +114,7 @@ def _directory(point: str, root: str, own: str | None) -> str | None:
     """Where our own group is seen (from a leaf: the one above); None when the mount shows another part."""
     if own is None or "/.." in own or not f"{own}/".startswith(f"{root.rstrip('/')}/"):
         return None
-    directory = os.path.normpath(f"{point}/{own[len(root.rstrip('/')):]}")
+    directory = os.path.normpath(f"{point}/{own[len(root.rstrip('/')) :]}")
     return os.path.dirname(directory) if os.path.basename(directory) == _LEAF else directory
 
 

@@ -21,9 +21,9 @@ are exact for plots drawn after `boxes.watch`; without it pies have fractions, a
 
 from __future__ import annotations
 
-from _vivarium.values.hints import Any
 from _vivarium.display.scales import Scale, text
 from _vivarium.display.series import series_of
+from _vivarium.values.hints import Any
 
 MAX_CHARTS = 50
 _READABLE = ("rectilinear", "polar")

@@ -18,12 +18,12 @@ import sys
 import weakref
 from collections.abc import Callable
 
-from _vivarium.values.hints import Any
-from _vivarium.values.text import attempt, printable, text_of, type_name
 from _vivarium.display import pictures
 from _vivarium.display.arrivals import Arrivals
 from _vivarium.display.charts import chart_of
 from _vivarium.display.hooks import BACKEND, hooks
+from _vivarium.values.hints import Any
+from _vivarium.values.text import attempt, printable, text_of, type_name
 
 MAX_PICTURES = 100  # of one run; each costs time to draw and room in the result
 MAX_BYTES = 20_000_000  # of one form of a picture
@@ -40,8 +40,12 @@ class Figures:
         self._publish = publish
         self._seen: dict[bytes, int] = {}  # content: number of the picture
         self._count = 0
-        self._drawn: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()  # figure: what was published last
-        self._drawn_now: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # figure: its picture in this run
+        self._drawn: weakref.WeakKeyDictionary[Any, bytes] = (
+            weakref.WeakKeyDictionary()
+        )  # figure: what was published last
+        self._drawn_now: weakref.WeakKeyDictionary[Any, int] = (
+            weakref.WeakKeyDictionary()
+        )  # figure: its picture in this run
         self._saved_from: list[Any] = []
         os.environ["MPLBACKEND"] = BACKEND
         self._arrivals = Arrivals(hooks(self))
@@ -137,7 +141,9 @@ class Figures:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # artists run code of the program
-            return {"text/plain": f"<{type_name(value)} that could not be drawn: {type_name(error)}: {text_of(error, 500, as_str=True)}>"}
+            return {
+                "text/plain": f"<{type_name(value)} that could not be drawn: {type_name(error)}: {text_of(error, 500, as_str=True)}>"
+            }
         for mime in [mime for mime, content in data.items() if len(content) > MAX_BYTES]:
             data["text/plain"] += f" ({mime} of {len(data.pop(mime))} bytes left out)"  # type: ignore[operator]
         return data
@@ -145,7 +151,9 @@ class Figures:
     def _refuse(self) -> tuple[Item, bool]:
         is_first = self._count == MAX_PICTURES
         self._count += 1
-        return _item({"text/plain": f"<more than {MAX_PICTURES} pictures in one run: the others are left out>"}), is_first
+        return _item(
+            {"text/plain": f"<more than {MAX_PICTURES} pictures in one run: the others are left out>"}
+        ), is_first
 
 
 def _open_figures() -> list[Any]:
@@ -180,4 +188,3 @@ def _digest(data: dict[str, str | bytes]) -> bytes:
 
     content = data.get("image/png") or data.get(pictures.PLOTLY) or data["text/plain"]
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode("utf-8", "replace")).digest()
-

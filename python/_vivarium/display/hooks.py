@@ -8,13 +8,27 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from _vivarium.values.hints import Any, Protocol
 from _vivarium.display import boxes
 from _vivarium.display.arrivals import Action
+from _vivarium.values.hints import Any, Protocol
 
 BACKEND = "agg"
 _WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
-_WITH_WINDOW = ("gtk", "macosx", "nbagg", "notebook", "qt", "tk", "webagg", "wx", "ipympl", "widget", "inline", "module://", "auto")
+_WITH_WINDOW = (
+    "gtk",
+    "macosx",
+    "nbagg",
+    "notebook",
+    "qt",
+    "tk",
+    "webagg",
+    "wx",
+    "ipympl",
+    "widget",
+    "inline",
+    "module://",
+    "auto",
+)
 
 
 class Collector(Protocol):
@@ -37,7 +51,9 @@ def hooks(collector: Collector) -> dict[str, Action]:
         "matplotlib.figure": lambda module: _hook_figure(module, collector),
         "matplotlib.pyplot": lambda module: _hook_pyplot(module, collector),
         "plotly.io._renderers": lambda module: _hook_plotly(module, collector),
-        "PIL.Image": lambda module: replace(module.Image, "show", lambda _: lambda image, *__, **___: collector.show(image)),
+        "PIL.Image": lambda module: replace(
+            module.Image, "show", lambda _: lambda image, *__, **___: collector.show(image)
+        ),
     }
 
 

@@ -12,9 +12,9 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from _vivarium.values.hints import Any
 from _vivarium.display.arrivals import Arrivals
 from _vivarium.display.publisher import Publisher
+from _vivarium.values.hints import Any
 
 _PACKAGES = ("IPython", "IPython.core")
 _MODULES = (*_PACKAGES, "IPython.display", "IPython.core.display", "IPython.core.display_functions")
@@ -24,10 +24,16 @@ def install(namespace: ModuleType, publisher: Publisher) -> None:
     """Make `display` a builtin and let imports of IPython's display functions lead to `publisher`."""
     functions = _functions(publisher)
     namespace.display = functions["display"]  # type: ignore[attr-defined]
-    classes = {one.__name__: one for one in (DisplayObject, HTML, Markdown, Latex, Math, SVG, JSON, Javascript, Pretty, Image)}
+    classes = {
+        one.__name__: one for one in (DisplayObject, HTML, Markdown, Latex, Math, SVG, JSON, Javascript, Pretty, Image)
+    }
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder) is not StandIn]
     sys.meta_path.append(StandIn({**functions, **classes}))  # type: ignore[arg-type]  # last: a real IPython is found before
-    Arrivals(dict.fromkeys(("IPython.core.display_functions", "IPython.display"), lambda module: vars(module).update(functions))).check()
+    Arrivals(
+        dict.fromkeys(
+            ("IPython.core.display_functions", "IPython.display"), lambda module: vars(module).update(functions)
+        )
+    ).check()
 
 
 class StandIn:
@@ -47,7 +53,12 @@ class StandIn:
         """Fill the module."""
         contents = self._contents
         if module.__name__ == "IPython":
-            contents = {"display": contents["display"], "get_ipython": lambda: None, "__version__": "0", "version_info": (0, 0, 0)}
+            contents = {
+                "display": contents["display"],
+                "get_ipython": lambda: None,
+                "__version__": "0",
+                "version_info": (0, 0, 0),
+            }
         vars(module).update(contents)
 
 
@@ -186,7 +197,12 @@ def _is_file(data: Any) -> bool:
 
 
 def _image_type(data: bytes) -> str:
-    for start, mime in ((b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"), (b"RIFF", "image/webp"), (b"<", "image/svg+xml")):
+    for start, mime in (
+        (b"\xff\xd8", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"RIFF", "image/webp"),
+        (b"<", "image/svg+xml"),
+    ):
         if data.startswith(start):
             return mime
     return "image/png"

@@ -18,10 +18,10 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from _vivarium.values.hints import Any
-from _vivarium.values.text import plain, printable, text_of, type_name
 from _vivarium.display import pictures
 from _vivarium.display.figures import Figures, Item
+from _vivarium.values.hints import Any
+from _vivarium.values.text import plain, printable, text_of, type_name
 
 LIMIT = 10_000_000  # of one form of a value
 TEXT_LIMIT = 20_000
@@ -180,7 +180,7 @@ def _json(content: object) -> str:
 
 
 def _is_binary(mime: str) -> bool:
-    return mime == "application/pdf" or mime.startswith(("image/", "audio/", "video/")) and mime != "image/svg+xml"
+    return mime == "application/pdf" or (mime.startswith(("image/", "audio/", "video/")) and mime != "image/svg+xml")
 
 
 def _displays_itself(value: Any) -> bool:

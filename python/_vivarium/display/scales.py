@@ -31,7 +31,10 @@ class Scale:
         """Return the axis in words and numbers."""
         label = text(self._axis.get_label_text())
         low, high = sorted(float(one) for one in self._axis.get_view_interval())
-        ticks = [(place, text(tick.get_text())) for place, tick in zip(self._axis.get_majorticklocs(), self._axis.get_ticklabels())]
+        ticks = [
+            (place, text(tick.get_text()))
+            for place, tick in zip(self._axis.get_majorticklocs(), self._axis.get_ticklabels())
+        ]
         ticks = [(place, name) for place, name in ticks if low <= place <= high][:MAX_TICKS]
         return {
             "label": label or None,
@@ -96,7 +99,9 @@ def _categories_of(axis: Any) -> dict[float, str]:
         return {float(place): text(name) for name, place in mapping.items()}
     if _is_date(axis) or not hasattr(axis.get_major_locator(), "locs"):  # only fixed places have names of their own
         return {}
-    named = {float(place): text(tick.get_text()) for place, tick in zip(axis.get_majorticklocs(), axis.get_ticklabels())}
+    named = {
+        float(place): text(tick.get_text()) for place, tick in zip(axis.get_majorticklocs(), axis.get_ticklabels())
+    }
     named = {place: name for place, name in named.items() if name}
     return named if not all(_is_number(name) for name in named.values()) else {}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from _vivarium.values.hints import Any
 from _vivarium.display.boxes import boxes_of, pies_of
 from _vivarium.display.scales import Scale, number_of, rounded, text
+from _vivarium.values.hints import Any
 
 MAX_POINTS = 1_000  # of one series; more are sampled evenly
 MAX_SERIES = 100
@@ -20,7 +20,12 @@ def series_of(axes: Any, x: Scale, y: Scale) -> list[Series]:
     pies = [_pie(values, wedges) for values, wedges in pies_of(axes)]
     boxes = [_box(plot, x if plot[2] else y, legend) for plot in boxes_of(axes)]
     bars = [_bar(one, x, y, legend) for one in axes.containers if type(one).__name__ == "BarContainer" and len(one)]
-    scatters = [part for one in axes.collections if type(one).__name__ == "PathCollection" for part in _scatter(one, x, y, legend)]
+    scatters = [
+        part
+        for one in axes.collections
+        if type(one).__name__ == "PathCollection"
+        for part in _scatter(one, x, y, legend)
+    ]
     lines = [_line(line, axes, x, y, legend) for line in axes.get_lines()]
     if bars or boxes:
         lines = [line for line in lines if line is None or line["label"] is not None or not _is_whisker(line)]
@@ -32,7 +37,9 @@ class _Legend:
 
     def __init__(self, axes: Any) -> None:
         self._names: dict[str, str | None] = {}
-        self._own = {id(part[0]): part.get_label() for part in axes.containers if type(part).__name__ == "ErrorbarContainer"}
+        self._own = {
+            id(part[0]): part.get_label() for part in axes.containers if type(part).__name__ == "ErrorbarContainer"
+        }
         for legend in [axes.get_legend() or next(iter(axes.figure.legends), None)]:
             handles = getattr(legend, "legend_handles", None) or getattr(legend, "legendHandles", ())
             for handle, name in zip(handles, legend.get_texts() if legend else ()):
@@ -77,7 +84,10 @@ def _scatter(collection: Any, x: Scale, y: Scale, legend: _Legend) -> list[Serie
     name = legend.name_of(collection)
     colours = [_hex(one) for one in colours] if len(colours) <= MAX_COLOURED else []
     if len(colours) == len(offsets) > 1 and all(legend.names(one) for one in set(colours)):
-        groups = [(legend.name_of(collection, one), offsets[[have == one for have in colours]]) for one in dict.fromkeys(colours)]
+        groups = [
+            (legend.name_of(collection, one), offsets[[have == one for have in colours]])
+            for one in dict.fromkeys(colours)
+        ]
     else:
         groups = [(name, offsets)]
     return [{"type": "scatter", "label": label, **_points(part[:, 0], part[:, 1], x, y)} for label, part in groups]
@@ -87,7 +97,11 @@ def _bar(container: Any, x: Scale, y: Scale, legend: _Legend) -> Series:
     bars = list(container.patches)
     vertical = getattr(container, "orientation", None) != "horizontal"
     along, across = (x, y) if vertical else (y, x)
-    values = container.datavalues if getattr(container, "datavalues", None) is not None else [bar.get_height() for bar in bars]
+    values = (
+        container.datavalues
+        if getattr(container, "datavalues", None) is not None
+        else [bar.get_height() for bar in bars]
+    )
     rows = [_bar_row(bar, vertical) for bar in bars]
     kept = _sample(len(rows))
     bottoms = [across.value(rows[one][1]) for one in kept]
@@ -130,7 +144,13 @@ def _box(plot: tuple[Any, ...], along: Scale, legend: _Legend) -> Series:
         box["outliers"] = [number_of(outliers[index]) for index in _sample(len(outliers))]
         boxes.append({**box, "outlierCount": len(outliers)})
     orientation = "vertical" if vertical else "horizontal"
-    return {"type": "box", "label": legend.name_of(artist), "orientation": orientation, "boxes": boxes, "count": len(stats)}
+    return {
+        "type": "box",
+        "label": legend.name_of(artist),
+        "orientation": orientation,
+        "boxes": boxes,
+        "count": len(stats),
+    }
 
 
 def _points(xs: Any, ys: Any, x: Scale, y: Scale) -> dict[str, Any]:
@@ -149,12 +169,16 @@ def _sample(count: int) -> list[int]:
 def _is_whisker(line: Series) -> bool:
     """Tell whether a nameless line is a straight stroke along an axis, as error bars are."""
     places = line.get("points", ())
-    return len(places) <= 8 and any(len({place[side] for place in places if place[side] is not None}) <= 1 for side in (0, 1))
+    return len(places) <= 8 and any(
+        len({place[side] for place in places if place[side] is not None}) <= 1 for side in (0, 1)
+    )
 
 
 def _colour_of(artist: Any) -> str:
     """Return the main colour of an artist, or of the first bar of a container."""
-    for method in ("get_markerfacecolor", "get_color", "get_facecolor") if _is_marker(artist) else ("get_color", "get_facecolor"):
+    for method in (
+        ("get_markerfacecolor", "get_color", "get_facecolor") if _is_marker(artist) else ("get_color", "get_facecolor")
+    ):
         if hasattr(artist, method):
             colour = getattr(artist, method)()
             return _hex(colour[0] if getattr(colour, "ndim", 1) == 2 and len(colour) else colour)

@@ -11,12 +11,12 @@ import os
 import socket
 
 from _vivarium.confine import cgroup, identity, kernel, limits
+from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.root import build as root
 from _vivarium.confine.seccomp import filter as seccomp
-from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.enclosure.pid1 import Pid1
-from _vivarium.wire import GO
 from _vivarium.record import Record
+from _vivarium.wire import GO
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"
@@ -85,7 +85,12 @@ def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
         message, namespaces, _, _ = socket.recv_fds(ours, 65536, len(NAMESPACES))
         if message != READY:
             raise RuntimeError(message.decode("utf-8", "replace") or "pid 1 ended before it was ready")
-        answer = {"pid1": pid, "workspace": request["workspace"], "uid": request["uid"], "group": group and group.directories}
+        answer = {
+            "pid1": pid,
+            "workspace": request["workspace"],
+            "uid": request["uid"],
+            "group": group and group.directories,
+        }
         return answer, [ours.detach(), *namespaces]
 
 

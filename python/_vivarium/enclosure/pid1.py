@@ -56,7 +56,9 @@ class Pid1:
             problem = self._sweep(set(command["keep"]))
         elif operation == "wake":
             self._worker = command["pid"]
-            problem = self._sweep({command["pid"]}, set(command["dormant"])) or self._signal(command["pid"], signal.SIGUSR1)
+            problem = self._sweep({command["pid"]}, set(command["dormant"])) or self._signal(
+                command["pid"], signal.SIGUSR1
+            )
         else:
             problem = f"unknown operation {operation}"
         self._report({"request": command["request"], "problem": problem})
@@ -78,13 +80,19 @@ class Pid1:
         deadline = time.monotonic() + SWEEP_SECONDS
         while True:
             newest = self._newest_pid()
-            told = [pid for pid in self._processes(newest) if pid not in keep and self._signal(pid, signal.SIGKILL) is None]
+            told = [
+                pid for pid in self._processes(newest) if pid not in keep and self._signal(pid, signal.SIGKILL) is None
+            ]
             left = [pid for pid in told if pid not in dormant and not _has_ended(pid)]
             self._reap()
             if not left and self._is_quiet(newest):
                 return None
             if time.monotonic() > deadline:
-                return f"{len(left)} processes could not be ended" if left else "new processes came faster than they could be ended"
+                return (
+                    f"{len(left)} processes could not be ended"
+                    if left
+                    else "new processes came faster than they could be ended"
+                )
             time.sleep(0.0005)
 
     def _processes(self, newest: int) -> Iterable[int]:

@@ -22,12 +22,12 @@ from IPython import get_ipython
 from _vivarium.cell.modules import WorkspaceModules
 from _vivarium.cell.runner import Quitter
 from _vivarium.cell.variables import Ledger, inspect_variables
-from _vivarium.values.frames import export_frame, summarize_frames
-from _vivarium.values.encode import encode_value
-from _vivarium.jupyter.pieces import in_pieces
 from _vivarium.display import notebook
-from _vivarium.display.publisher import Publisher
 from _vivarium.display.figures import saved_in
+from _vivarium.display.publisher import Publisher
+from _vivarium.jupyter.pieces import in_pieces
+from _vivarium.values.encode import encode_value
+from _vivarium.values.frames import export_frame, summarize_frames
 
 MIME = "application/vnd.vivarium+json"
 KEY = "vivarium"  # under which the metadata of a message say what it shows
@@ -79,7 +79,12 @@ class Companion:
         changes: Any = self._ledger.changes(namespace)
         frames = summarize_frames(namespace, [*changes["added"], *changes["changed"]])
         value = encode_value(namespace[name]) if name is not None and name in namespace else None
-        return {"variables": changes, "dataframes": frames, "saved": saved_in(self._workspace, self._publisher.figures.saved), "value": value}
+        return {
+            "variables": changes,
+            "dataframes": frames,
+            "saved": saved_in(self._workspace, self._publisher.figures.saved),
+            "value": value,
+        }
 
     def inspect(self) -> list[Any]:
         """Describe the variables."""

@@ -111,7 +111,9 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 def _shown(value: Any, path: str) -> Any:
     if isinstance(value, list):
-        return [_shown(item, f"{path}[{index}]") if type(item) in (dict, list) else item for index, item in enumerate(value)]
+        return [
+            _shown(item, f"{path}[{index}]") if type(item) in (dict, list) else item for index, item in enumerate(value)
+        ]
     if not isinstance(value, dict):
         return value
     made = _made(value)
@@ -168,7 +170,9 @@ def _duration(value: str) -> Any:
     sign, days, hours, minutes, seconds = _library("re", "fullmatch")(
         r"(-?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?", value
     ).groups(default="0")
-    length = _library("datetime", "timedelta")(int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+    length = _library("datetime", "timedelta")(
+        int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds)
+    )
     return -length if sign == "-" else length
 
 

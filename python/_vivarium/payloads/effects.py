@@ -73,7 +73,9 @@ def _start(notes: _Notes, args: tuple[object, ...]) -> None:
 
 def _open(notes: _Notes, args: tuple[object, ...]) -> None:
     path, mode, flags = args
-    if isinstance(flags, int) and flags & _WRITE_FLAGS or isinstance(mode, str) and any(letter in mode for letter in "wax+"):
+    if (isinstance(flags, int) and flags & _WRITE_FLAGS) or (
+        isinstance(mode, str) and any(letter in mode for letter in "wax+")
+    ):
         _touch(notes, "write", path)
 
 

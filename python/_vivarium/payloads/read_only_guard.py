@@ -111,7 +111,9 @@ class WriteGuard:
         original = getattr_static(owner, name, None)
         if owner is None or original is None or getattr(original, "is_refusal", False):
             return
-        refusal: object = _refusing(pattern.removesuffix("=") + (" =" if pattern.endswith("=") else "()"), self._settings)
+        refusal: object = _refusing(
+            pattern.removesuffix("=") + (" =" if pattern.endswith("=") else "()"), self._settings
+        )
         if pattern.endswith("="):
             if not isinstance(original, property):
                 return

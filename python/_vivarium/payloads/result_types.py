@@ -61,7 +61,11 @@ class _Describer:
         """Return the names of a class and of those that it derives from."""
         self._room -= 1
         classes = _mro(kind)[:MOST_CLASSES]
-        return {"type": _name_of(kind), "module": _module_of(kind), "mro": [f"{_module_of(one)}.{_name_of(one)}" for one in classes]}
+        return {
+            "type": _name_of(kind),
+            "module": _module_of(kind),
+            "mro": [f"{_module_of(one)}.{_name_of(one)}" for one in classes],
+        }
 
     def _distinct(self, values: Iterable[object], depth: int) -> list[dict[str, object]]:
         found: list[dict[str, object]] = []

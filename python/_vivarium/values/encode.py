@@ -11,9 +11,9 @@ from json.encoder import encode_basestring_ascii as quote
 from math import isfinite
 from time import monotonic
 
-from _vivarium.values.text import printable, text_of, type_name
 from _vivarium.values import arrays, standard, tables
 from _vivarium.values.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
+from _vivarium.values.text import printable, text_of, type_name
 
 LARGEST_EXACT = 1 << 53  # integers up to here are exact as JSON numbers everywhere
 DECIMAL_BITS = 2_000  # up to here decimal digits are cheap and below any limit the interpreter may set on them
@@ -191,7 +191,9 @@ class _Encoder:
             text = text_of(value, limit)
             self._repr_seconds -= monotonic() - start
         fields = {"type": type_name(value), "module": printable(module_of(kind))[:200], "repr": text[:limit]}
-        self._put('{"_type":"object",' + ",".join(f"{quote(name)}:{quote(field)}" for name, field in fields.items()) + "}")
+        self._put(
+            '{"_type":"object",' + ",".join(f"{quote(name)}:{quote(field)}" for name, field in fields.items()) + "}"
+        )
 
     def _share(self, length: int, depth: int) -> int:
         if depth >= self._max_depth:

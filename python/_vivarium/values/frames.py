@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterable
 from importlib import import_module
 
+from _vivarium.values.encode import encode_value
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
-from _vivarium.values.text import printable, text_of, type_name
 from _vivarium.values.shapes import package_of
 from _vivarium.values.tables import base_frame, has_labels, is_frame, values_of
-from _vivarium.values.encode import encode_value
+from _vivarium.values.text import printable, text_of, type_name
 
 FRAMES_LIMIT = 20
 COLUMNS_LIMIT = 200  # columns described
@@ -24,7 +24,14 @@ REPR_LIMIT = 8_000  # sixty rows of eighty characters, and more where they are w
 COUNTED_CELLS = 10_000_000  # cells looked at for missing values, in all tables together
 _NEVER_MISSING = "biu"  # kinds of content
 # What pandas itself begins with in a program; no columns: as many as the width has room for.
-_DISPLAY = {"max_rows": 60, "min_rows": 10, "max_columns": 0, "max_colwidth": 50, "width": 80, "show_dimensions": "truncate"}
+_DISPLAY = {
+    "max_rows": 60,
+    "min_rows": 10,
+    "max_columns": 0,
+    "max_colwidth": 50,
+    "width": 80,
+    "show_dimensions": "truncate",
+}
 
 
 def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list[dict[str, object]]:
@@ -69,13 +76,17 @@ def frame_as_parquet(frame: object, path: str) -> None:
     try:
         import_module("pyarrow")
     except ImportError as error:
-        raise ValueError("Parquet needs pyarrow, which is not installed here. Ask for CSV, or install pyarrow.") from error
+        raise ValueError(
+            "Parquet needs pyarrow, which is not installed here. Ask for CSV, or install pyarrow."
+        ) from error
     table = table.set_axis(_column_texts(table.columns.tolist()), axis=1)
     try:
         table.to_parquet(path, engine="pyarrow", index=has_labels(table.index))
     except (ValueError, TypeError, NotImplementedError) as error:
         reason = text_of(error, 300, as_str=True)
-        raise ValueError(f"Parquet cannot hold this table: {reason}. Ask for CSV, or give each column values of one type.") from error
+        raise ValueError(
+            f"Parquet cannot hold this table: {reason}. Ask for CSV, or give each column values of one type."
+        ) from error
 
 
 def _summary(name: str, value: object, budget: list[int]) -> dict[str, object]:
@@ -103,7 +114,9 @@ def _columns_of(frame: Any, budget: list[int]) -> tuple[list[dict[str, object]],
     width = frame.shape[1]
     columns: list[dict[str, object]] = []
     for label, column in frame.iloc[:, :COLUMNS_LIMIT].items():
-        columns.append({"name": _label(label), "dtype": str(column.dtype)[:NAME_LIMIT], "missing": _missing(column, budget)})
+        columns.append(
+            {"name": _label(label), "dtype": str(column.dtype)[:NAME_LIMIT], "missing": _missing(column, budget)}
+        )
     notes = [f"{width - COLUMNS_LIMIT} more columns"] if width > COLUMNS_LIMIT else []
     if any(column["missing"] is None for column in columns):
         notes.append("missing values of large columns not counted")

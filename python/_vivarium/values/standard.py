@@ -12,8 +12,19 @@ from itertools import islice
 
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
+from _vivarium.values.shapes import (
+    Items,
+    Pairs,
+    Reshape,
+    Room,
+    Tag,
+    attributes_of,
+    class_dict_of,
+    mro_of,
+    package_of,
+    slot_of,
+)
 from _vivarium.values.text import type_name
-from _vivarium.values.shapes import Items, Pairs, Reshape, Room, Tag, attributes_of, class_dict_of, mro_of, package_of, slot_of
 
 _PATHS = ("PurePosixPath", "PureWindowsPath", "PosixPath")
 _ZONE_PACKAGES = ("pytz", "dateutil")
@@ -57,7 +68,9 @@ def duration(nanoseconds: int) -> str:
 def trusted_zone(zone: tzinfo | None) -> bool:
     """Tell whether asking a time zone for its offset runs code of a known library only."""
     kind = type(zone)
-    return zone is None or kind is timezone or kind is member("zoneinfo", "ZoneInfo") or package_of(kind) in _ZONE_PACKAGES
+    return (
+        zone is None or kind is timezone or kind is member("zoneinfo", "ZoneInfo") or package_of(kind) in _ZONE_PACKAGES
+    )
 
 
 def moment(kind: str, text: str, zone: tzinfo | None) -> Tag:
@@ -110,12 +123,17 @@ def _deque(value: deque[object], room: Room) -> Items:
 
 
 def _set(value: set[object], room: Room) -> Tag:
-    return Tag("set", {"items": _stream("set", _ordered(set.__iter__(value), set.__len__(value), room), set.__len__(value), room)})
+    return Tag(
+        "set",
+        {"items": _stream("set", _ordered(set.__iter__(value), set.__len__(value), room), set.__len__(value), room)},
+    )
 
 
 def _frozenset(value: frozenset[object], room: Room) -> Tag:
     size = frozenset.__len__(value)
-    return Tag("frozenset", {"items": _stream("frozenset", _ordered(frozenset.__iter__(value), size, room), size, room)})
+    return Tag(
+        "frozenset", {"items": _stream("frozenset", _ordered(frozenset.__iter__(value), size, room), size, room)}
+    )
 
 
 def _ordered(values: Iterable[object], length: int, room: Room) -> Iterable[object]:
@@ -186,7 +204,9 @@ def _datetime(value: datetime, _: Room) -> Tag:
 
 
 def _date(value: date, _: Room) -> Tag:
-    return Tag("date", {"value": date(*[getattr(date, name).__get__(value) for name in ("year", "month", "day")]).isoformat()})
+    return Tag(
+        "date", {"value": date(*[getattr(date, name).__get__(value) for name in ("year", "month", "day")]).isoformat()}
+    )
 
 
 def _time(value: time, _: Room) -> Tag:

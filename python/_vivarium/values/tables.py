@@ -103,7 +103,10 @@ def _frame(value: Any, room: Room) -> object:
     columns = Pairs("dict", pairs, len(pairs))
     index = {"index": values_of(frame.index, count)} if labelled else {}
     if count < rows or shown < width:
-        return Tag("truncated", {"type": "DataFrame", "shape": [rows, width], "shown": [count, shown], **index, "value": columns})
+        return Tag(
+            "truncated",
+            {"type": "DataFrame", "shape": [rows, width], "shown": [count, shown], **index, "value": columns},
+        )
     return Tag("DataFrame", {**index, "value": columns}) if labelled else columns
 
 
@@ -115,7 +118,11 @@ def _series(value: Any, room: Room) -> object:
         return _column(series, size, room)
     count = size if size * 2 + COLUMN_COST <= room.items else max(0, room.cut_items - COLUMN_COST) // 2
     fields = {"name": series.name, "index": values_of(series.index, count), "value": values_of(series, count)}
-    return Tag("Series", fields) if count == size else Tag("truncated", {"type": "Series", "length": size, "shown": count, **fields})
+    return (
+        Tag("Series", fields)
+        if count == size
+        else Tag("truncated", {"type": "Series", "length": size, "shown": count, **fields})
+    )
 
 
 def _column(column: Any, size: int, room: Room) -> object:

@@ -9,8 +9,8 @@ import socket
 import sys
 
 from _vivarium.confine import identity, kernel, landlock, limits, selftest
-from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.record import Record
 from _vivarium.values.hints import NoReturn
 from _vivarium.wire import GO

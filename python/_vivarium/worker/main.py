@@ -15,17 +15,17 @@ import time
 
 from _vivarium import wire
 from _vivarium.cell import source, trace
-from _vivarium.values import text as values
-from _vivarium.values.hints import Any
 from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
 from _vivarium.cell.variables import Ledger, inspect_variables
-from _vivarium.values.frames import export_frame, summarize_frames
-from _vivarium.values.encode import encode_value
-from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
 from _vivarium.display import notebook
-from _vivarium.display.publisher import Publisher
 from _vivarium.display.figures import saved_in
+from _vivarium.display.publisher import Publisher
+from _vivarium.values import text as values
+from _vivarium.values.encode import encode_value
+from _vivarium.values.frames import export_frame, summarize_frames
+from _vivarium.values.hints import Any
+from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
 from _vivarium.worker.twins import Twins
 
 EXIT_BROKEN = 70
@@ -93,7 +93,9 @@ class Worker:
             elif kind == "environment":
                 os.environ.update(request["variables"])
             elif kind == "inspect":
-                self._send({"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)})
+                self._send(
+                    {"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)}
+                )
             elif kind == "table":
                 self._export(request)
             elif kind == "clear":
@@ -102,7 +104,9 @@ class Worker:
                 self._twins.renew()
                 self._send({"type": "renewed"})
             elif kind == "resume":
-                self._send({"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])})
+                self._send(
+                    {"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])}
+                )
                 self._write_mark(request["mark"])
                 self._fork_twin()  # at once: the host is busy with the news, and what was lost once may be lost again
 
@@ -140,7 +144,9 @@ class Worker:
         done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
-        self._results.append(wire.encode({name: fact for name, fact in done.items() if fact}))  # what is empty goes without saying
+        self._results.append(
+            wire.encode({name: fact for name, fact in done.items() if fact})
+        )  # what is empty goes without saying
         self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
@@ -232,7 +238,9 @@ class Worker:
         """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
         self._is_rehearsal = True
         with self._runner.rehearsal():
-            values.attempt(lambda: self._run(REHEARSAL))  # a program may have damaged what this needs: the next run will tell
+            values.attempt(
+                lambda: self._run(REHEARSAL)
+            )  # a program may have damaged what this needs: the next run will tell
         self._is_rehearsal = False
 
     def _end_output(self, mark: str) -> bool:

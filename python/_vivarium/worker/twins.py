@@ -7,9 +7,9 @@ import signal
 import sys
 import threading
 
-from _vivarium.worker.snapshots import Manifest, Snapshots
 from _vivarium.values.text import attempt
 from _vivarium.worker.join import Admission, WorkerSettings
+from _vivarium.worker.snapshots import Manifest, Snapshots
 
 ROLLBACK_FILES = 2000
 PAGE = os.sysconf("SC_PAGE_SIZE")

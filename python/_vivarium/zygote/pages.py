@@ -25,5 +25,7 @@ def _private_ranges() -> list[tuple[int, int]]:
         rows = [line.split() for line in file]
     return [
         (int(first, 16), int(last, 16))
-        for first, last in (row[0].split("-") for row in rows if row[1] == "rw-p" and row[4] == "0" and row[5:] != ["[stack]"])
+        for first, last in (
+            row[0].split("-") for row in rows if row[1] == "rw-p" and row[4] == "0" and row[5:] != ["[stack]"]
+        )
     ]

@@ -47,7 +47,9 @@ def _draw_once(pyplot: Any) -> None:
 
 def _compute_once(pandas: Any) -> None:
     """What pandas makes on first use is shared by all sessions if it is made here, and else by none."""
-    frame = pandas.DataFrame({"key": ["a", "b"] * 50, "value": range(100), "date": pandas.date_range("2024-01-01", periods=100)})
+    frame = pandas.DataFrame(
+        {"key": ["a", "b"] * 50, "value": range(100), "date": pandas.date_range("2024-01-01", periods=100)}
+    )
     frame["share"] = frame.value / frame.value.sum()
     frame.groupby("key").value.agg(["mean", "sum"])
     frame.merge(frame, on="value").sort_values("share_x").describe()

@@ -9,15 +9,15 @@ import signal
 import socket
 
 from _vivarium import wire
-from _vivarium.zygote.workers import ForkedWorker, fork_with_subreaper, fork_into
-from _vivarium.zygote.disk import DiskMeter
-from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
-from _vivarium.enclosure.subreaper import end_orphans
-from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.enclosure.builder import make_directories
+from _vivarium.enclosure.subreaper import end_orphans
 from _vivarium.record import Fields
+from _vivarium.worker.join import Admission, WorkerSettings
+from _vivarium.zygote.disk import DiskMeter
 from _vivarium.zygote.setup import Setup
+from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
 from _vivarium.zygote.watch import Watch, WatchedEnclosure
+from _vivarium.zygote.workers import ForkedWorker, fork_into, fork_with_subreaper
 
 KILLED_BY_US = "closed"
 CGROUP_SLACK = 128 << 20
@@ -223,7 +223,9 @@ class Server:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         group = None
         if self._setup.cgroups.kind != "none":
-            group = self._setup.cgroups.create(f"vivarium-{self._setup.instance}-{self._without_namespaces}", memory_bytes=None, processes=None)
+            group = self._setup.cgroups.create(
+                f"vivarium-{self._setup.instance}-{self._without_namespaces}", memory_bytes=None, processes=None
+            )
         enclosure = Enclosure(0, workspace, uid, ours.detach(), (), group)
         worker = fork_with_subreaper(theirs, self._worker_settings(enclosure), self._disown)
         if isinstance(worker, ForkedWorker):
@@ -257,7 +259,9 @@ class Server:
             for fd in channels:
                 os.close(fd)
         is_without_namespaces = self._supply is None
-        opened = OpenEnclosure(command["session"], enclosure, 0 if is_without_namespaces else enclosure.worker.pid, admission.memory_bytes)
+        opened = OpenEnclosure(
+            command["session"], enclosure, 0 if is_without_namespaces else enclosure.worker.pid, admission.memory_bytes
+        )
         self._opened[opened.id] = opened
         self._by_pid1[enclosure.pid1] = opened
         self._lifelines[enclosure.lifeline] = opened

@@ -9,11 +9,11 @@ import socket
 import sys
 
 from _vivarium.confine import cgroup, identity, kernel, probe
-from _vivarium.confine.root import build as root
 from _vivarium.confine.identity import INSIDE_ID
-from _vivarium.worker.join import PRIVATE_FDS, Admission, WorkerSettings
+from _vivarium.confine.root import build as root
 from _vivarium.enclosure.builder import STAGING, BuildSettings
 from _vivarium.record import Record
+from _vivarium.worker.join import PRIVATE_FDS, Admission, WorkerSettings
 
 FORKED_NAME = "vivarium"
 HOST = "/.host"
@@ -168,8 +168,13 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
             _require_reachable(first_uid, (config["sessions"], *_python_paths()))
         kernel.become_subreaper()
         return Setup(
-            **common, proc="outer", host="", sessions=config["sessions"],
-            socket=config["socket"], cache=config["cache"], cgroups=cgroups,
+            **common,
+            proc="outer",
+            host="",
+            sessions=config["sessions"],
+            socket=config["socket"],
+            cache=config["cache"],
+            cgroups=cgroups,
         )
     cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
     proc = "masked" if has_proc else "none"
@@ -177,8 +182,13 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
     _build_root(config, common["read_only"], cgroups, proc)
     rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
     return Setup(
-        **common, proc=proc, host=HOST, sessions=SESSIONS,
-        socket=f"{RUN}/{os.path.basename(config['socket'])}", cache=CACHE, cgroups=rebased,
+        **common,
+        proc=proc,
+        host=HOST,
+        sessions=SESSIONS,
+        socket=f"{RUN}/{os.path.basename(config['socket'])}",
+        cache=CACHE,
+        cgroups=rebased,
     )
 
 

@@ -9,11 +9,11 @@ import signal
 import socket
 from collections import deque
 
-from _vivarium.enclosure import builder
-from _vivarium.zygote.workers import WaitingWorker
 from _vivarium.confine import cgroup, kernel
+from _vivarium.enclosure import builder
 from _vivarium.record import Fields
 from _vivarium.zygote.setup import Setup
+from _vivarium.zygote.workers import WaitingWorker
 
 CANCELLED: dict = {}
 
@@ -69,7 +69,9 @@ class Supply:
         is_plain = not (command["mounts"] or command["network"] or command["readOnly"] or command["workspace"])
         if is_plain and self._ready:
             return self._ready.popleft()
-        promised = next((name for name, waiting in self._waiting.items() if waiting is None), None) if is_plain else None
+        promised = (
+            next((name for name, waiting in self._waiting.items() if waiting is None), None) if is_plain else None
+        )
         if promised is None:
             self._request(command)
         else:
@@ -146,7 +148,9 @@ class Supply:
             "id": name,
             "workspace": (command and command["workspace"]) or name,
             "uid": (command and command["uid"]) or self._setup.uid_of(self._count),
-            "mounts": [{**mount, "source": self._setup.host + mount["source"]} for mount in command["mounts"]] if command else [],
+            "mounts": [{**mount, "source": self._setup.host + mount["source"]} for mount in command["mounts"]]
+            if command
+            else [],
             "network": bool(command and command["network"]),
             "readOnly": bool(command and command["readOnly"]),
         }

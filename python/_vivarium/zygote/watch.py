@@ -10,8 +10,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-from _vivarium.zygote.disk import DiskMeter
 from _vivarium.record import Fields
+from _vivarium.zygote.disk import DiskMeter
 from _vivarium.zygote.setup import FORKED_NAME
 
 TICK_S = 0.1
@@ -58,7 +58,9 @@ class Watch:
     def __init__(self, overstepped: Callable[[str, str, int], None]) -> None:
         self._overstepped = overstepped
         self._watched: dict[str, WatchedEnclosure] = {}
-        self._tolerated: dict[str, int] = {}  # sizes of directories that are above their limit: to become smaller, not larger
+        self._tolerated: dict[
+            str, int
+        ] = {}  # sizes of directories that are above their limit: to become smaller, not larger
         self._base_anonymous = _status(os.getpid()).get("RssAnon", 0)
         # Where no fresh /proc can be mounted, the one in view counts pids as the outer namespace does.
         self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from _vivarium.confine import identity, kernel
 from _vivarium.enclosure.subreaper import serve_as_subreaper
+from _vivarium.record import Record
 from _vivarium.wire import GO
 from _vivarium.worker.join import EXIT_NOT_JOINED, Admission, WorkerSettings, prepare, report_failure
-from _vivarium.record import Record
+
 
 class ForkedWorker(Record):
     """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
@@ -55,7 +56,9 @@ class WaitingWorker(Record):
         return text or None
 
 
-def fork_into(settings: WorkerSettings, own_pid_namespace: int, disown: Callable[[], None]) -> WaitingWorker | ForkedWorker:
+def fork_into(
+    settings: WorkerSettings, own_pid_namespace: int, disown: Callable[[], None]
+) -> WaitingWorker | ForkedWorker:
     """Fork once, straight into the pid namespace of an enclosure; `disown` is for the child."""
     go_read, go_write, ours, theirs = ends = _open_ends()
     try:
@@ -75,7 +78,9 @@ def fork_into(settings: WorkerSettings, own_pid_namespace: int, disown: Callable
     return WaitingWorker(pid, go_write, ours)
 
 
-def fork_with_subreaper(lifeline: socket.socket, settings: WorkerSettings, disown: Callable[[], None]) -> WaitingWorker | ForkedWorker:
+def fork_with_subreaper(
+    lifeline: socket.socket, settings: WorkerSettings, disown: Callable[[], None]
+) -> WaitingWorker | ForkedWorker:
     """Fork a guard, which forks the worker: what the session orphans comes back to the guard."""
     go_read, go_write, ours, theirs = _open_ends()
     pid = os.fork()

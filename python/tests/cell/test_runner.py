@@ -77,7 +77,12 @@ class Namespace(unittest.TestCase):
         self.assertEqual((session.values[0], session.values[2], session.out), (["True"], ["(True, True)"], "yes\n"))
 
     def test_names_of_the_interpreter_are_free_to_use(self) -> None:
-        session = Session("io = ast = traceback = sys = os = runner = cell = describe = 5", "del __builtins__", "__builtins__ = {}", "len([1])")
+        session = Session(
+            "io = ast = traceback = sys = os = runner = cell = describe = 5",
+            "del __builtins__",
+            "__builtins__ = {}",
+            "len([1])",
+        )
         self.assertEqual((session.errors, session.values[-1]), ([None] * 4, ["1"]))
 
     def test_future_features_last(self) -> None:
@@ -86,16 +91,23 @@ class Namespace(unittest.TestCase):
 
     def test_errors_show_the_cell_alone(self) -> None:
         trace = Session("1/0").reports[0]["error"]["traceback"]
-        self.assertIn('line 1, in <module>\n    1/0\n', trace)
+        self.assertIn("line 1, in <module>\n    1/0\n", trace)
         self.assertNotIn("runner.py", trace)
 
 
 class Guards(unittest.TestCase):
     def test_input_is_disabled(self) -> None:
-        for code in ("input('?')", "import sys; sys.stdin.readline()", "import sys; next(iter(sys.stdin))", "import sys; sys.stdin.buffer.read()"):
+        for code in (
+            "input('?')",
+            "import sys; sys.stdin.readline()",
+            "import sys; next(iter(sys.stdin))",
+            "import sys; sys.stdin.buffer.read()",
+        ):
             with self.subTest(code):
                 error = Session(code).reports[0]["error"]
-                self.assertEqual((error["name"], error["value"]), ("NotImplementedError", "Python input() function is disabled."))
+                self.assertEqual(
+                    (error["name"], error["value"]), ("NotImplementedError", "Python input() function is disabled.")
+                )
                 self.assertNotIn("streams.py", error["traceback"])
 
     def test_exit_ends_the_cell_alone(self) -> None:
@@ -138,7 +150,9 @@ class Async(unittest.TestCase):
         self.assertNotIn("eventpoll", shown)
 
     def test_a_closed_loop_is_replaced(self) -> None:
-        session = Session("import asyncio\nawait asyncio.sleep(0)", "asyncio.get_event_loop().close()", "await asyncio.sleep(0, 4)")
+        session = Session(
+            "import asyncio\nawait asyncio.sleep(0)", "asyncio.get_event_loop().close()", "await asyncio.sleep(0, 4)"
+        )
         self.assertEqual((session.errors, session.values[2]), ([None] * 3, ["4"]))
 
     def test_errors_have_no_frames_of_the_loop(self) -> None:
@@ -151,7 +165,9 @@ class Async(unittest.TestCase):
     def test_an_interrupt_cancels_and_the_loop_lives_on(self) -> None:
         code = "import asyncio\ntry:\n    await asyncio.sleep(20)\nfinally:\n    print('cleaned')"
         session = Session(code, "await asyncio.sleep(0, 3)", interrupt_after=0.8)
-        self.assertEqual((session.errors, session.out, session.values[1]), (["KeyboardInterrupt", None], "cleaned\n", ["3"]))
+        self.assertEqual(
+            (session.errors, session.out, session.values[1]), (["KeyboardInterrupt", None], "cleaned\n", ["3"])
+        )
         self.assertEqual(session.err, "")
 
     def test_a_task_that_refuses_to_end_does_not_hold_the_interrupt(self) -> None:
@@ -164,7 +180,9 @@ class Async(unittest.TestCase):
 
 class Output(unittest.TestCase):
     def test_a_million_lines_are_fast(self) -> None:
-        session = Session("import time; t = time.process_time()\nfor i in range(1_000_000): print(i)", "time.process_time() - t")
+        session = Session(
+            "import time; t = time.process_time()\nfor i in range(1_000_000): print(i)", "time.process_time() - t"
+        )
         self.assertTrue(session.out.endswith("\n999999\n"))
         print(f"1e6 lines: {session.values[1][0][:5]} s", file=sys.stderr)
         self.assertLess(float(session.values[1][0]), 3)
@@ -182,22 +200,31 @@ class Output(unittest.TestCase):
                             break
 
     def test_explicit_flushes_are_honoured_and_bytes_work(self) -> None:
-        session = Session("import sys\nfor i in range(100): print(i)\nprint('x', end='', flush=True)\nimport os; os.write(1, b'y')\nsys.stdout.buffer.write(b'z\\n')")
+        session = Session(
+            "import sys\nfor i in range(100): print(i)\nprint('x', end='', flush=True)\nimport os; os.write(1, b'y')\nsys.stdout.buffer.write(b'z\\n')"
+        )
         self.assertTrue(session.out.endswith("99\nxyz\n"), session.out[-20:])
 
     def test_a_fork_does_not_repeat_text(self) -> None:
-        session = Session("import os\nfor i in range(200): print('a')\nprint('b', end='')\nif os.fork() == 0:\n    os._exit(0)\nos.wait(); print('c')")
+        session = Session(
+            "import os\nfor i in range(200): print('a')\nprint('b', end='')\nif os.fork() == 0:\n    os._exit(0)\nos.wait(); print('c')"
+        )
         self.assertEqual(session.out, "a\n" * 200 + "bc\n")
 
     def test_a_forked_child_that_runs_on_ends_with_its_cell(self) -> None:
-        session = Session("import os, sys\npid = os.fork()\nif pid == 0:\n    print('child')\n    raise SystemExit(7)\nprint('parent', os.waitstatus_to_exitcode(os.wait()[1]))", "1")
+        session = Session(
+            "import os, sys\npid = os.fork()\nif pid == 0:\n    print('child')\n    raise SystemExit(7)\nprint('parent', os.waitstatus_to_exitcode(os.wait()[1]))",
+            "1",
+        )
         self.assertEqual(sorted(session.out.splitlines()), ["child", "parent 7"])
         session = Session("import os\nif os.fork() == 0: 1/0\nos.wait()[1] >> 8")
         self.assertEqual(session.values, [["1"]])
         self.assertIn("ZeroDivisionError", session.err)
 
     def test_stderr_shows_at_once_and_odd_text_passes(self) -> None:
-        session = Session("import sys, os\nsys.stderr.write('a'); os.write(2, b'b'); sys.stderr.write('c')\nprint('\\ud800 ä')")
+        session = Session(
+            "import sys, os\nsys.stderr.write('a'); os.write(2, b'b'); sys.stderr.write('c')\nprint('\\ud800 ä')"
+        )
         self.assertEqual((session.err, session.out), ("abc", "\\ud800 ä\n"))
 
     def test_children_write_to_the_same_place(self) -> None:
@@ -241,9 +268,18 @@ class Damage(unittest.TestCase):
 
     def test_signals_and_timers(self) -> None:
         self.check("import signal; signal.setitimer(signal.ITIMER_REAL, 0.3)", "import time; time.sleep(0.5)\nTrue")
-        self.check("import signal; signal.signal(signal.SIGALRM, print); signal.alarm(1)", "import signal; signal.getsignal(signal.SIGALRM) == signal.SIG_DFL")
-        self.check("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)", "import signal; signal.getsignal(signal.SIGINT) is signal.default_int_handler")
-        self.check("import signal; x = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())", "import signal; not signal.pthread_sigmask(signal.SIG_BLOCK, ())")
+        self.check(
+            "import signal; signal.signal(signal.SIGALRM, print); signal.alarm(1)",
+            "import signal; signal.getsignal(signal.SIGALRM) == signal.SIG_DFL",
+        )
+        self.check(
+            "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)",
+            "import signal; signal.getsignal(signal.SIGINT) is signal.default_int_handler",
+        )
+        self.check(
+            "import signal; x = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+            "import signal; not signal.pthread_sigmask(signal.SIG_BLOCK, ())",
+        )
 
     def test_hooks_and_limits(self) -> None:
         self.check("import sys; sys.settrace(lambda *a: 1/0)", errors=True, then="sys.gettrace() is None")
@@ -256,10 +292,18 @@ class Damage(unittest.TestCase):
     def test_modules(self) -> None:
         self.check("import sys; del sys.modules['warnings'], sys.modules['__main__'], sys.modules['os']")
         self.check("import sys; sys.modules['warnings'] = None", then="import warnings; warnings.warn('x')\nTrue")
-        self.check("import warnings; warnings.showwarning = None; warnings.warn = 5", then="import warnings; warnings.warn('y')\nTrue")
+        self.check(
+            "import warnings; warnings.showwarning = None; warnings.warn = 5",
+            then="import warnings; warnings.warn('y')\nTrue",
+        )
 
     def test_directories(self) -> None:
-        session = Session("import os; home = os.getcwd(); os.mkdir('d'); os.chdir('d')", "os.path.basename(os.getcwd())", "os.rmdir('../d')", "os.getcwd() == home")
+        session = Session(
+            "import os; home = os.getcwd(); os.mkdir('d'); os.chdir('d')",
+            "os.path.basename(os.getcwd())",
+            "os.rmdir('../d')",
+            "os.getcwd() == home",
+        )
         self.assertEqual((session.values[1], session.values[3]), (["'d'"], ["True"]))
 
     def test_an_interrupt_in_plain_code(self) -> None:

@@ -1,6 +1,7 @@
 """Tests of turning cell text into code."""
 
 import __future__
+
 import contextlib
 import importlib.metadata
 import inspect
@@ -201,12 +202,38 @@ class Async(unittest.TestCase):
 
 class Looking(unittest.TestCase):
     def test_what_only_looks(self) -> None:
-        for code in ("x", "x.y[1:2]", "-x + 1 < 3 and y", "[a, {b: c}, (1,)]", "f'{x!r:>{y}}'", "x\ny", "not x", "{**x}", "x[:, ::2]", "a < b < c", ""):
+        for code in (
+            "x",
+            "x.y[1:2]",
+            "-x + 1 < 3 and y",
+            "[a, {b: c}, (1,)]",
+            "f'{x!r:>{y}}'",
+            "x\ny",
+            "not x",
+            "{**x}",
+            "x[:, ::2]",
+            "a < b < c",
+            "",
+        ):
             with self.subTest(code):
                 self.assertTrue(prepare(code, filename="<c>", echo="all", flags=0).looks_only)
 
     def test_what_may_change_something(self) -> None:
-        codes = ("f()", "x = 1", "await x", "(x := 1)", "[a for a in b]", "del x", "f'{f()}'", "import os", "lambda: 1", "x[f()]", "{f(): 1}", "a < f()", "x; y = 1")
+        codes = (
+            "f()",
+            "x = 1",
+            "await x",
+            "(x := 1)",
+            "[a for a in b]",
+            "del x",
+            "f'{f()}'",
+            "import os",
+            "lambda: 1",
+            "x[f()]",
+            "{f(): 1}",
+            "a < f()",
+            "x; y = 1",
+        )
         for code in codes:
             with self.subTest(code):
                 self.assertFalse(prepare(code, filename="<c>", echo="all", flags=0).looks_only)

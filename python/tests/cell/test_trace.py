@@ -55,7 +55,9 @@ class Plain(unittest.TestCase):
 
     @unittest.skipIf(sys.version_info < (3, 11), "notes and groups came with 3.11")
     def test_notes_and_groups(self) -> None:
-        found = raised_by("e = ValueError('x'); e.add_note('look here')\nraise ExceptionGroup('many', [e, KeyError(1)])")
+        found = raised_by(
+            "e = ValueError('x'); e.add_note('look here')\nraise ExceptionGroup('many', [e, KeyError(1)])"
+        )
         for text in ("ExceptionGroup: many", "look here", "KeyError: 1", "ValueError: x"):
             self.assertIn(text, found["traceback"])
 
@@ -161,7 +163,10 @@ class Hostile(unittest.TestCase):
             describe(Slow())
 
     def test_cycles(self) -> None:
-        self.assertEqual(raised_by("e = ValueError(1); f = KeyError(2); e.__cause__ = f; f.__cause__ = e\nraise e")["name"], "ValueError")
+        self.assertEqual(
+            raised_by("e = ValueError(1); f = KeyError(2); e.__cause__ = f; f.__cause__ = e\nraise e")["name"],
+            "ValueError",
+        )
 
     def test_loaders_of_the_program(self) -> None:
         code = "class L:\n    def get_source(self, n): raise SystemExit\n__loader__ = L(); __spec__ = L()\n"

@@ -60,7 +60,19 @@ class Changes(unittest.TestCase):
         self.assertEqual(ledger.changes(space), {"added": ["helper"], "changed": ["b"], "removed": ["gone"]})
 
     def test_rebinding(self) -> None:
-        pairs = [(1, 2), (-1, -2), (1, True), (1, 1.0), ("a", "b"), (None, 0), (10**30, 10**31), ("x" * 100, "y" * 100), ([], []), (b"a", b"b"), (Plain, Meta)]
+        pairs = [
+            (1, 2),
+            (-1, -2),
+            (1, True),
+            (1, 1.0),
+            ("a", "b"),
+            (None, 0),
+            (10**30, 10**31),
+            ("x" * 100, "y" * 100),
+            ([], []),
+            (b"a", b"b"),
+            (Plain, Meta),
+        ]
         for old, new in pairs:
             with self.subTest(f"{old!r} {new!r}"):
                 ledger = Ledger()
@@ -110,11 +122,24 @@ class Changes(unittest.TestCase):
         kind = Meta("Kind", (), {})
         evil = [Evil(), kind(), kind, type("L", (list,), {"__len__": Evil._fail, "__iter__": Evil._fail})([1])]
         property_dict = type("P", (), {"__dict__": property(Evil._fail)})()
-        space = {"a": evil, "b": {"x": evil[0]}, "c": evil[0], "d": evil[1], "e": kind, "f": evil[3], "g": property_dict, 5: 1, "h": (Evil(),)}
+        space = {
+            "a": evil,
+            "b": {"x": evil[0]},
+            "c": evil[0],
+            "d": evil[1],
+            "e": kind,
+            "f": evil[3],
+            "g": property_dict,
+            5: 1,
+            "h": (Evil(),),
+        }
         ledger = Ledger()
         self.assertEqual(len(ledger.changes(space)["added"]), 8)
         self.assertEqual(ledger.changes(space)["changed"], [])
-        self.assertEqual([found["type"] for found in inspect_variables(space)], ["list", "dict", "Evil", "Kind", "Meta", "L", "P", "tuple"])
+        self.assertEqual(
+            [found["type"] for found in inspect_variables(space)],
+            ["list", "dict", "Evil", "Kind", "Meta", "L", "P", "tuple"],
+        )
 
     def test_hostile_modules_are_never_asked(self) -> None:
         real = {name: sys.modules.get(name) for name in ("numpy", "pandas")}
@@ -144,10 +169,23 @@ class Described(unittest.TestCase):
         def add(a: int, b: int) -> int:
             return a + b
 
-        space = {"n": 5, "s": "a\nb", "items": [1, 2, 3], "f": add, "C": Plain, "o": Plain(), "_x": 1, "math": math, "t": "x" * 1000}
+        space = {
+            "n": 5,
+            "s": "a\nb",
+            "items": [1, 2, 3],
+            "f": add,
+            "C": Plain,
+            "o": Plain(),
+            "_x": 1,
+            "math": math,
+            "t": "x" * 1000,
+        }
         found = {one["name"]: one for one in inspect_variables(space)}
         self.assertEqual(sorted(found), ["C", "f", "items", "n", "o", "s", "t"])
-        self.assertEqual(found["items"], {"name": "items", "type": "list", "description": "list of 3", "sizeBytes": sys.getsizeof([1, 2, 3])})
+        self.assertEqual(
+            found["items"],
+            {"name": "items", "type": "list", "description": "list of 3", "sizeBytes": sys.getsizeof([1, 2, 3])},
+        )
         self.assertEqual(found["n"]["description"], "5")
         self.assertEqual(found["s"]["description"], r"'a\nb'")
         self.assertEqual(found["f"]["description"], "function add")
@@ -167,14 +205,29 @@ class Tables(unittest.TestCase):
             for order in "CF":
                 with self.subTest(shape=shape, order=order):
                     array = numpy.zeros(shape, order=order)
-                    self.assertEqual(changed(array, first if array.size else lambda v: v.resize(5, refcheck=False)), ["x"])
+                    self.assertEqual(
+                        changed(array, first if array.size else lambda v: v.resize(5, refcheck=False)), ["x"]
+                    )
         self.assertEqual(changed(numpy.zeros((2000, 2000))[::2, ::2], first), ["x"])
         self.assertEqual(changed(numpy.array([1, "a", None], dtype=object), first), ["x"])
-        self.assertEqual(changed(numpy.array(["2020-01-01"], dtype="M8[D]"), lambda v: v.__setitem__(0, numpy.datetime64("2021-01-01"))), ["x"])
-        self.assertEqual(changed(numpy.zeros(3, dtype=[("a", "i4"), ("b", "f8")]), lambda v: v["a"].__setitem__(0, 1)), ["x"])
+        self.assertEqual(
+            changed(
+                numpy.array(["2020-01-01"], dtype="M8[D]"), lambda v: v.__setitem__(0, numpy.datetime64("2021-01-01"))
+            ),
+            ["x"],
+        )
+        self.assertEqual(
+            changed(numpy.zeros(3, dtype=[("a", "i4"), ("b", "f8")]), lambda v: v["a"].__setitem__(0, 1)), ["x"]
+        )
 
     def frame(self) -> object:
-        return pandas.DataFrame({"date": pandas.date_range("2024-01-01", periods=30), "sales": numpy.arange(30.0), "region": ["n", "s", None] * 10})
+        return pandas.DataFrame(
+            {
+                "date": pandas.date_range("2024-01-01", periods=30),
+                "sales": numpy.arange(30.0),
+                "region": ["n", "s", None] * 10,
+            }
+        )
 
     def test_frames(self) -> None:
         cases = [
@@ -196,14 +249,23 @@ class Tables(unittest.TestCase):
         self.assertEqual(changed(pandas.Series(["a", None], dtype="string"), lambda v: v.__setitem__(0, "b")), ["x"])
         zoned = pandas.Series(pandas.date_range("2024", periods=3, tz="UTC"))
         self.assertEqual(changed(zoned, lambda v: v.__setitem__(0, v[1])), ["x"])
-        for index in (pandas.Index([1, 2]), pandas.MultiIndex.from_product([[1, 2], ["a", "b"]]), pandas.date_range("2024", periods=3)):
+        for index in (
+            pandas.Index([1, 2]),
+            pandas.MultiIndex.from_product([[1, 2], ["a", "b"]]),
+            pandas.date_range("2024", periods=3),
+        ):
             self.assertEqual(changed(index, lambda v: v.tolist()), [])
         self.assertEqual(changed(pandas.DataFrame(), lambda v: v.__setitem__("a", [1])), ["x"])
         rude = type("Rude", (), dict.fromkeys(("__eq__", "__hash__", "__repr__", "__str__", "__bool__"), Evil._fail))
         self.assertEqual(changed(pandas.DataFrame({"o": [rude(), rude()]}), lambda v: v.__setitem__("a", 1)), ["x"])
 
     def test_descriptions(self) -> None:
-        space = {"a": numpy.zeros((3, 4)), "d": self.frame(), "s": pandas.Series([1.5], name="price"), "i": pandas.Index([1, 2])}
+        space = {
+            "a": numpy.zeros((3, 4)),
+            "d": self.frame(),
+            "s": pandas.Series([1.5], name="price"),
+            "i": pandas.Index([1, 2]),
+        }
         found = {one["name"]: one for one in inspect_variables(space)}
         self.assertEqual((found["a"]["description"], found["a"]["sizeBytes"]), ("ndarray float64 (3, 4)", 96))
         self.assertEqual(found["d"]["description"], "DataFrame 30 rows x 3 columns: date, sales, region")

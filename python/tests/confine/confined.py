@@ -6,7 +6,8 @@ import json
 import os
 import traceback
 import unittest
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from _vivarium.confine import identity, kernel
 

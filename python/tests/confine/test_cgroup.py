@@ -11,6 +11,7 @@ from pathlib import Path
 
 from _vivarium.confine import cgroup, hierarchy
 from _vivarium.confine.probe import probe
+
 from tests.confine.confined import in_child
 
 MB = 1 << 20
@@ -132,7 +133,10 @@ class Hierarchy(unittest.TestCase):
         group.set_memory(MB)
         group.set_processes(7)
         group.attach(12)
-        texts = [Path(self.folder, name).read_text() for name in ("memory.max", "memory.swap.max", "pids.max", "cgroup.procs")]
+        texts = [
+            Path(self.folder, name).read_text()
+            for name in ("memory.max", "memory.swap.max", "pids.max", "cgroup.procs")
+        ]
         self.assertEqual(texts, [str(MB), "0", "7", "12"])
         self.assertEqual((group.oom_kills(), group.memory_bytes()), (2, 4096))
 

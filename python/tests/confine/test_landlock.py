@@ -10,10 +10,12 @@ import socket
 import subprocess
 import tempfile
 import unittest
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from _vivarium.confine import kernel, landlock
 from _vivarium.confine.root.build import system_paths
+
 from tests.confine.confined import errno_of, in_child
 
 
@@ -52,11 +54,20 @@ class LandlockTest(unittest.TestCase):
                 new.write("x")
                 null.write("x")
             os.rename(f"{here}/write/new", f"{here}/write/newer")
-            good = [errno_of(lambda: os.close(os.open(f"{here}/{name}", flags))) for name, flags in (
-                ("read/file", os.O_RDONLY), ("write/file", os.O_RDWR), ("closed/file", os.O_RDWR))]
-            bad = [errno_of(lambda: os.close(os.open(path, flags, 0o600))) for path, flags in (
-                (f"{here}/read/file", os.O_WRONLY), (f"{here}/read/new", os.O_CREAT), (f"{here}/closed", os.O_RDONLY),
-                (f"{here}/closed/new", os.O_CREAT | os.O_WRONLY), ("/etc/passwd", os.O_RDONLY))]
+            good = [
+                errno_of(lambda: os.close(os.open(f"{here}/{name}", flags)))
+                for name, flags in (("read/file", os.O_RDONLY), ("write/file", os.O_RDWR), ("closed/file", os.O_RDWR))
+            ]
+            bad = [
+                errno_of(lambda: os.close(os.open(path, flags, 0o600)))
+                for path, flags in (
+                    (f"{here}/read/file", os.O_WRONLY),
+                    (f"{here}/read/new", os.O_CREAT),
+                    (f"{here}/closed", os.O_RDONLY),
+                    (f"{here}/closed/new", os.O_CREAT | os.O_WRONLY),
+                    ("/etc/passwd", os.O_RDONLY),
+                )
+            ]
             return good, bad, errno_of(lambda: os.listdir("/"))
 
         self.assertEqual(self.restricted(attempt), [[0] * 3, [errno.EACCES] * 5, errno.EACCES])

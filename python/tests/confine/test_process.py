@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 from _vivarium.confine import identity, kernel, limits
+
 from tests.confine.confined import NOBODY, SESSION_UID, errno_of, identities, in_child, in_namespaces, needs_root
 
 
@@ -100,7 +101,11 @@ class Identity(unittest.TestCase):
         def attempt() -> Any:
             identity.drop_capabilities()
             kernel.no_new_privileges()
-            rows = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("Cap"))
+            rows = dict(
+                line.split(":\t")
+                for line in Path("/proc/self/status").read_text().splitlines()
+                if line.startswith("Cap")
+            )
             child = subprocess.run(["grep", "CapEff", "/proc/self/status"], capture_output=True, text=True).stdout
             return rows, child, errno_of(lambda: kernel.unshare(kernel.NEWNS))
 

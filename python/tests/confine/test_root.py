@@ -10,14 +10,16 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 from unittest import mock
 
 from _vivarium.confine import kernel
 from _vivarium.confine.root import mounts
 from _vivarium.confine.root.build import Bind, Root, build, system_paths
-from tests.confine.confined import Failed, SESSION_UID, errno_of, identities, in_namespaces, needs_root
+
+from tests.confine.confined import SESSION_UID, Failed, errno_of, identities, in_namespaces, needs_root
 
 SHOWN = (*system_paths(), sys.prefix, sys.base_prefix)
 
@@ -94,9 +96,17 @@ class RootTest(unittest.TestCase):
             with open("/home/u/.local/share/note") as note:
                 text = note.read()
             modes = [stat.S_IMODE(os.stat(path).st_mode) for path in ("/home", "/home/u/.local/share")]
-            return text, modes, errno_of(lambda: os.open("/home/u/.local/share/note", os.O_WRONLY)), os.readlink("/mnt/data")
+            return (
+                text,
+                modes,
+                errno_of(lambda: os.open("/home/u/.local/share/note", os.O_WRONLY)),
+                os.readlink("/mnt/data"),
+            )
 
-        binds = (Bind(f"{self.host}/note", "/home/u/.local/share/note"), Bind(f"{self.host}/open", "/desk", writable=True))
+        binds = (
+            Bind(f"{self.host}/note", "/home/u/.local/share/note"),
+            Bind(f"{self.host}/open", "/desk", writable=True),
+        )
         for text, modes, number, link in self.each(use, binds=binds, symlinks=(("/mnt/data", "/desk"),)):
             self.assertEqual((text, modes, link), ("hello", [0o755, 0o755], "/desk"))
             self.assertIn(number, (errno.EROFS, errno.EACCES))
@@ -132,7 +142,11 @@ class RootTest(unittest.TestCase):
     def test_proc_is_private_and_masked(self) -> None:
         def look() -> Any:
             pids = [name for name in os.listdir("/proc") if name.isdigit()]
-            texts = [Path(f"/proc/{name}").read_text() for name in ("cmdline", "kallsyms", "keys") if os.path.exists(f"/proc/{name}")]
+            texts = [
+                Path(f"/proc/{name}").read_text()
+                for name in ("cmdline", "kallsyms", "keys")
+                if os.path.exists(f"/proc/{name}")
+            ]
             write = errno_of(lambda: os.open("/proc/sys/kernel/hostname", os.O_WRONLY))
             return pids, texts, os.listdir("/proc/fs"), write
 
@@ -141,7 +155,9 @@ class RootTest(unittest.TestCase):
             self.assertIn(write, (errno.EROFS, errno.EACCES))
 
     def test_other_kinds_of_proc(self) -> None:
-        counts = {kind: self.each(lambda: len(os.listdir("/proc")), proc=kind)[0] for kind in ("plain", "outer", "none")}
+        counts = {
+            kind: self.each(lambda: len(os.listdir("/proc")), proc=kind)[0] for kind in ("plain", "outer", "none")
+        }
         self.assertEqual(counts["none"], 0)
         self.assertGreater(counts["plain"], 10)
         self.assertGreater(counts["outer"], 10)
@@ -171,7 +187,9 @@ class RootTest(unittest.TestCase):
 
     def test_programs_of_the_system_run(self) -> None:
         def run() -> str:
-            return subprocess.run(["/bin/sh", "-c", "ls /usr | head -1; id -un"], capture_output=True, text=True, check=True).stdout
+            return subprocess.run(
+                ["/bin/sh", "-c", "ls /usr | head -1; id -un"], capture_output=True, text=True, check=True
+            ).stdout
 
         for text in self.each(run):
             self.assertIn(text, ("bin\nroot\n", "bin\nuser\n"))

@@ -17,12 +17,14 @@ import subprocess
 import tempfile
 import threading
 import unittest
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 from unittest import mock
 
 from _vivarium.confine import kernel
 from _vivarium.confine.seccomp import filter as seccomp
+
 from tests.confine.confined import errno_of, in_child
 
 INTERNET = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
@@ -46,8 +48,27 @@ def number_of(name: str, *args: Any) -> int:
 class Refusals(unittest.TestCase):
     def test_dangerous_calls_are_permission_errors(self) -> None:
         names = (
-            *("unshare", "setns", "ptrace", "process_vm_readv", "keyctl", "add_key", "io_uring_setup", "bpf", "userfaultfd"),
-            *("mount", "open_tree", "pivot_root", "chroot", "perf_event_open", "open_by_handle_at", "shmget", "mq_open"),
+            *(
+                "unshare",
+                "setns",
+                "ptrace",
+                "process_vm_readv",
+                "keyctl",
+                "add_key",
+                "io_uring_setup",
+                "bpf",
+                "userfaultfd",
+            ),
+            *(
+                "mount",
+                "open_tree",
+                "pivot_root",
+                "chroot",
+                "perf_event_open",
+                "open_by_handle_at",
+                "shmget",
+                "mq_open",
+            ),
             *("splice", "setresuid", "personality", "seccomp", "execveat", "kexec_load", "landlock_create_ruleset"),
         )
         numbers = filtered(lambda: {name: number_of(name, 0, 0, 0, 0, 0, 0) for name in names})
@@ -65,7 +86,15 @@ class Refusals(unittest.TestCase):
     def test_socket_families_types_and_protocols(self) -> None:
         netlink, vsock, packet, alg = 16, 40, 17, 38
         stream, seqpacket, dccp, sctp = 1, 5, 6, 132
-        cases = [(netlink, 3, 0), (vsock, 1, 0), (packet, 3, 0), (alg, 5, 0), (2, dccp, 0), (2, seqpacket, 0), (2, stream, sctp)]
+        cases = [
+            (netlink, 3, 0),
+            (vsock, 1, 0),
+            (packet, 3, 0),
+            (alg, 5, 0),
+            (2, dccp, 0),
+            (2, seqpacket, 0),
+            (2, stream, sctp),
+        ]
         expected = [errno.EAFNOSUPPORT] * 4 + [errno.ESOCKTNOSUPPORT] * 2 + [errno.EPROTONOSUPPORT]
         self.assertEqual(filtered(lambda: [errno_of(lambda: socket.socket(*case)) for case in cases]), expected)
         self.assertEqual(filtered(lambda: errno_of(lambda: socket.socketpair(30, 1))), errno.EAFNOSUPPORT)
@@ -84,7 +113,11 @@ class Refusals(unittest.TestCase):
         name = ctypes.create_string_buffer(b"name")
 
         def attempt() -> Any:
-            good = [number_of("prctl", set_name, name), number_of("prctl", set_pdeathsig, 9), number_of("prctl", set_vma, 99)]
+            good = [
+                number_of("prctl", set_name, name),
+                number_of("prctl", set_pdeathsig, 9),
+                number_of("prctl", set_vma, 99),
+            ]
             return good, [number_of("prctl", op, 1, 0, 0, 0) for op in (set_dumpable, set_seccomp, set_mm, set_ptracer)]
 
         good, bad = filtered(attempt)
@@ -96,7 +129,10 @@ class Refusals(unittest.TestCase):
 
         def attempt() -> Any:
             with tempfile.TemporaryFile() as file:
-                return [errno_of(lambda: fcntl.ioctl(file, tiocsti, b"x")), errno_of(lambda: fcntl.ioctl(file, ficlone, 0))]
+                return [
+                    errno_of(lambda: fcntl.ioctl(file, tiocsti, b"x")),
+                    errno_of(lambda: fcntl.ioctl(file, ficlone, 0)),
+                ]
 
         self.assertEqual(filtered(attempt), [errno.ENOTTY, errno.EOPNOTSUPP])
 

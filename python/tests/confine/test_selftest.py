@@ -7,6 +7,7 @@ import unittest
 
 from _vivarium.confine import identity, kernel, selftest
 from _vivarium.confine.seccomp import filter as seccomp
+
 from tests.confine.confined import in_child
 
 

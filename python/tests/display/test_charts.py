@@ -48,11 +48,14 @@ class Charts(unittest.TestCase):
         self.assertEqual((chart["type"], chart["title"]), ("line", "Speeds"))
         self.assertEqual([chart["x"][key] for key in ("label", "unit", "scale")], ["Time (s)", "s", "linear"])
         self.assertEqual([chart["y"][key] for key in ("label", "unit", "scale")], ["Speed [km/h]", "km/h", "log"])
-        self.assertEqual(chart["series"], [
-            {"type": "line", "label": "one", "points": [[1, 10], [2, None], [3, 1000]], "count": 3},
-            {"type": "line", "label": "two", "points": [[1, 20], [2, 30]], "count": 2},
-            {"type": "rule", "label": "limit", "orientation": "horizontal", "value": 50},
-        ])
+        self.assertEqual(
+            chart["series"],
+            [
+                {"type": "line", "label": "one", "points": [[1, 10], [2, None], [3, 1000]], "count": 3},
+                {"type": "line", "label": "two", "points": [[1, 20], [2, 30]], "count": 2},
+                {"type": "rule", "label": "limit", "orientation": "horizontal", "value": 50},
+            ],
+        )
 
     def test_names_that_only_the_legend_gives(self) -> None:
         self.plt.plot([1, 2])
@@ -80,18 +83,24 @@ class Charts(unittest.TestCase):
         self.plt.plot([5, 6], [7, 8], "o")
         chart = self.chart()
         self.assertEqual(chart["type"], "scatter")
-        self.assertEqual(chart["series"], [
-            {"type": "scatter", "label": "s", "points": [[1, 3], [2, 4.5]], "count": 2},
-            {"type": "scatter", "label": None, "points": [[5, 7], [6, 8]], "count": 2},
-        ])
+        self.assertEqual(
+            chart["series"],
+            [
+                {"type": "scatter", "label": "s", "points": [[1, 3], [2, 4.5]], "count": 2},
+                {"type": "scatter", "label": None, "points": [[5, 7], [6, 8]], "count": 2},
+            ],
+        )
 
     def test_bars(self) -> None:
         self.plt.bar(["a", "b"], [1, 2.5], color=["red", "blue"])
         chart = self.chart()
         self.assertEqual((chart["type"], chart["arrangement"], chart["x"]["scale"]), ("bar", "single", "categorical"))
-        self.assertEqual(chart["series"], [
-            {"type": "bar", "label": None, "orientation": "vertical", "points": [["a", 1], ["b", 2.5]], "count": 2},
-        ])
+        self.assertEqual(
+            chart["series"],
+            [
+                {"type": "bar", "label": None, "orientation": "vertical", "points": [["a", 1], ["b", 2.5]], "count": 2},
+            ],
+        )
 
     def test_grouped_bars(self) -> None:
         for index, label in enumerate(("A", "B")):
@@ -99,18 +108,26 @@ class Charts(unittest.TestCase):
         self.plt.xticks([0.2, 1.2], ["p", "q"])
         chart = self.chart()
         self.assertEqual(chart["arrangement"], "grouped")
-        self.assertEqual([(one["label"], one["points"]) for one in chart["series"]], [
-            ("A", [["p", 1], ["q", 3]]), ("B", [["p", 2], ["q", 4]]),
-        ])
+        self.assertEqual(
+            [(one["label"], one["points"]) for one in chart["series"]],
+            [
+                ("A", [["p", 1], ["q", 3]]),
+                ("B", [["p", 2], ["q", 4]]),
+            ],
+        )
 
     def test_stacked_and_horizontal_bars(self) -> None:
         self.plt.barh(["p", "q"], [1, 2], label="A")
         self.plt.barh(["p", "q"], [3, 4], left=[1, 2], label="B")
         chart = self.chart()
         self.assertEqual(chart["arrangement"], "stacked")
-        self.assertEqual([(one["orientation"], one["points"], one.get("bottoms")) for one in chart["series"]], [
-            ("horizontal", [["p", 1], ["q", 2]], None), ("horizontal", [["p", 3], ["q", 4]], [1, 2]),
-        ])
+        self.assertEqual(
+            [(one["orientation"], one["points"], one.get("bottoms")) for one in chart["series"]],
+            [
+                ("horizontal", [["p", 1], ["q", 2]], None),
+                ("horizontal", [["p", 3], ["q", 4]], [1, 2]),
+            ],
+        )
 
     def test_histograms(self) -> None:
         self.plt.hist([1, 1, 2, 3], bins=[0, 2, 4])
@@ -119,17 +136,30 @@ class Charts(unittest.TestCase):
 
     def test_pies(self) -> None:
         self.plt.pie([1, 2, 3.3], labels=["a", "b", "c"], autopct="%.1f")
-        self.assertEqual(self.chart(), {
-            "type": "pie", "title": None,
-            "series": [{"type": "pie", "label": None, "points": [["a", 1], ["b", 2], ["c", 3.3]], "count": 3}],
-        })
+        self.assertEqual(
+            self.chart(),
+            {
+                "type": "pie",
+                "title": None,
+                "series": [{"type": "pie", "label": None, "points": [["a", 1], ["b", 2], ["c", 3.3]], "count": 3}],
+            },
+        )
 
     def test_boxes(self) -> None:
         self.plt.boxplot([[1, 2, 3, 4, 100], [2, 3, 4]])
         self.plt.xticks([1, 2], ["a", "b"])
         chart = self.chart()
         self.assertEqual(chart["type"], "box")
-        box = {"minimum": 1, "q1": 2, "median": 3, "q3": 4, "maximum": 4, "mean": 22, "outliers": [100], "outlierCount": 1}
+        box = {
+            "minimum": 1,
+            "q1": 2,
+            "median": 3,
+            "q3": 4,
+            "maximum": 4,
+            "mean": 22,
+            "outliers": [100],
+            "outlierCount": 1,
+        }
         found = chart["series"][0]
         self.assertEqual({key: found["boxes"][0][key] for key in box}, box)
         self.assertEqual((found["orientation"], found["count"], found["boxes"][1]["median"]), ("vertical", 2, 3))
@@ -143,20 +173,30 @@ class Charts(unittest.TestCase):
 
         data = pd.DataFrame({"g": ["x", "x", "y", "y"], "v": [1.0, 2.0, 3.0, 5.0], "h": ["p", "q", "p", "q"]})
         sns.barplot(data, x="g", y="v", hue="h")
-        self.assertEqual([(one["label"], one["points"]) for one in self.chart()["series"]], [
-            ("p", [["x", 1], ["y", 3]]), ("q", [["x", 2], ["y", 5]]),
-        ])
+        self.assertEqual(
+            [(one["label"], one["points"]) for one in self.chart()["series"]],
+            [
+                ("p", [["x", 1], ["y", 3]]),
+                ("q", [["x", 2], ["y", 5]]),
+            ],
+        )
         self.plt.close("all")
         sns.scatterplot(data, x="v", y="v", hue="h")
-        self.assertEqual([(one["label"], one["points"]) for one in self.chart()["series"]], [
-            ("p", [[1, 1], [3, 3]]), ("q", [[2, 2], [5, 5]]),
-        ])
+        self.assertEqual(
+            [(one["label"], one["points"]) for one in self.chart()["series"]],
+            [
+                ("p", [[1, 1], [3, 3]]),
+                ("q", [[2, 2], [5, 5]]),
+            ],
+        )
         self.plt.close("all")
         sns.lineplot(data, x="v", y="v", hue="h")
         self.assertEqual([(one["label"], one["count"]) for one in self.chart()["series"]], [("p", 2), ("q", 2)])
         self.plt.close("all")
         sns.boxplot(data, x="g", y="v")
-        self.assertEqual([(one["label"], one["median"]) for one in self.chart()["series"][0]["boxes"]], [("x", 1.5), ("y", 4)])
+        self.assertEqual(
+            [(one["label"], one["median"]) for one in self.chart()["series"][0]["boxes"]], [("x", 1.5), ("y", 4)]
+        )
 
     def test_many_points_are_sampled_and_counted(self) -> None:
         self.plt.plot(range(100_001))

@@ -13,9 +13,9 @@ import weakref
 from unittest import mock
 
 from _vivarium.display import pictures
-from _vivarium.display.publisher import Publisher, bundle
 from _vivarium.display.figures import MAX_PICTURES, Figures
 from _vivarium.display.pictures import PLOTLY
+from _vivarium.display.publisher import Publisher, bundle
 
 HAS_ALL = all(importlib.util.find_spec(name) for name in ("matplotlib", "seaborn", "plotly", "PIL"))
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -55,7 +55,11 @@ def run_apart(code: str, *, preload: bool) -> list[list[str]]:
     """Run code in a new interpreter whose environment asks for windows."""
     program = PROGRAM.format(path=HERE, code=code, preload=preload)
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env={**os.environ, "MPLBACKEND": "TkAgg"}
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MPLBACKEND": "TkAgg"},
     )
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
@@ -66,9 +70,16 @@ class Apart(unittest.TestCase):
     def test_five_pictures_in_order_without_duplicates(self) -> None:
         for preload in (False, True):
             with self.subTest(preload=preload):
-                self.assertEqual(run_apart(FIVE, preload=preload), [
-                    ["first", "image/png"], ["second", "image/png"], ["third", "image/png"], ["fourth", PLOTLY], ["fifth", "image/png"],
-                ])
+                self.assertEqual(
+                    run_apart(FIVE, preload=preload),
+                    [
+                        ["first", "image/png"],
+                        ["second", "image/png"],
+                        ["third", "image/png"],
+                        ["fourth", PLOTLY],
+                        ["fifth", "image/png"],
+                    ],
+                )
 
     def test_figures_from_before_an_error_are_kept(self) -> None:
         code = "import matplotlib.pyplot as plt\nplt.plot([1]); plt.title('kept')\n1 / 0"
@@ -227,7 +238,9 @@ class Collecting(unittest.TestCase):
         self.publisher.begin_run()
         figure.show()
         self.publisher.echo(figure)
-        self.assertEqual([(one["kind"], "image/png" in one["data"]) for one in self.items[1:]], [("figure", True), ("result", False)])
+        self.assertEqual(
+            [(one["kind"], "image/png" in one["data"]) for one in self.items[1:]], [("figure", True), ("result", False)]
+        )
 
     def test_saved_files_are_noted_with_full_paths(self) -> None:
         before = os.getcwd()
@@ -245,7 +258,10 @@ class Collecting(unittest.TestCase):
                 os.chdir(before)
             self.publisher.end_run()
             folder = os.path.realpath(folder)
-            saved = [(os.path.relpath(os.path.realpath(one["path"]), folder), one["title"], one["picture"]) for one in self.figures.saved]
+            saved = [
+                (os.path.relpath(os.path.realpath(one["path"]), folder), one["title"], one["picture"])
+                for one in self.figures.saved
+            ]
         self.assertEqual(saved, [("a.png", "t", None), ("b.png", "t", None), ("c.svg", None, 1)])
         self.assertEqual(self.figures.saved[0]["chart"]["title"], "t")
         self.publisher.begin_run()

@@ -19,7 +19,7 @@ HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 def valued(**methods: object) -> object:
     """An object with methods that return the values given, or raise them."""
 
-    def method(result: object):  # noqa: ANN202
+    def method(result: object):
         def call(self: object, **_: object) -> object:
             if isinstance(result, BaseException):
                 raise result
@@ -38,22 +38,46 @@ class Bundles(unittest.TestCase):
 
     def test_every_form(self) -> None:
         value = valued(
-            html="<b>", markdown="*", svg="<svg/>", png=PNG, jpeg=(b"\xff\xd8", {"width": 1}), latex="$x$",
-            json={"a": [1]}, javascript="1", pdf=b"%PDF",
+            html="<b>",
+            markdown="*",
+            svg="<svg/>",
+            png=PNG,
+            jpeg=(b"\xff\xd8", {"width": 1}),
+            latex="$x$",
+            json={"a": [1]},
+            javascript="1",
+            pdf=b"%PDF",
         )
-        self.assertEqual(bundle(value), {
-            "text/plain": "rich", "text/html": "<b>", "text/markdown": "*", "image/svg+xml": "<svg/>", "image/png": PNG,
-            "image/jpeg": b"\xff\xd8", "text/latex": "$x$", "application/json": '{"a": [1]}',
-            "application/javascript": "1", "application/pdf": b"%PDF",
-        })
+        self.assertEqual(
+            bundle(value),
+            {
+                "text/plain": "rich",
+                "text/html": "<b>",
+                "text/markdown": "*",
+                "image/svg+xml": "<svg/>",
+                "image/png": PNG,
+                "image/jpeg": b"\xff\xd8",
+                "text/latex": "$x$",
+                "application/json": '{"a": [1]}',
+                "application/javascript": "1",
+                "application/pdf": b"%PDF",
+            },
+        )
 
     def test_a_mime_bundle_wins(self) -> None:
         encoded = base64.b64encode(PNG).decode()
         data = {"text/html": "<i>", "image/png": encoded, "application/vnd.x+json": {"n": 1}, 5: "x", "nonsense": "x"}
         got = bundle(valued(html="<b>", markdown="*", mimebundle=(data, {"text/html": {}})))
-        self.assertEqual(got, {
-            "text/plain": "rich", "text/html": "<i>", "text/markdown": "*", "image/png": PNG, "application/vnd.x+json": '{"n": 1}',
-        })
+        self.assertEqual(
+            got,
+            {
+                "text/plain": "rich",
+                "text/html": "<i>",
+                "text/markdown": "*",
+                "image/png": PNG,
+                "application/vnd.x+json": '{"n": 1}',
+            },
+        )
 
     def test_what_is_nothing_is_left_out_silently(self) -> None:
         self.assertEqual(bundle(valued(html=None, png=NotImplementedError(), mimebundle=None)), {"text/plain": "rich"})
@@ -62,8 +86,14 @@ class Bundles(unittest.TestCase):
         cycle: list[object] = []
         cycle.append(cycle)
         for methods in (
-            {"html": ValueError("no")}, {"html": SystemExit()}, {"html": 5}, {"png": "§"}, {"json": cycle}, {"json": float("nan")},
-            {"mimebundle": ValueError("no")}, {"html": b"\xff"},
+            {"html": ValueError("no")},
+            {"html": SystemExit()},
+            {"html": 5},
+            {"png": "§"},
+            {"json": cycle},
+            {"json": float("nan")},
+            {"mimebundle": ValueError("no")},
+            {"html": b"\xff"},
         ):
             with self.subTest(methods.keys()):
                 got = bundle(valued(**methods))
@@ -118,9 +148,15 @@ class Publishing(unittest.TestCase):
         self.run_code("display(1, 'b')\ndisplay({'text/html': '<b>', 'text/plain': 'c'}, raw=True)")
         self.publisher.echo([4])
         self.publisher.end_run()
-        self.assertEqual([(one["kind"], one["data"]["text/plain"]) for one in self.items], [
-            ("display", "1"), ("display", "'b'"), ("display", "c"), ("result", "[4]"),
-        ])
+        self.assertEqual(
+            [(one["kind"], one["data"]["text/plain"]) for one in self.items],
+            [
+                ("display", "1"),
+                ("display", "'b'"),
+                ("display", "c"),
+                ("result", "[4]"),
+            ],
+        )
         self.assertEqual(self.items[2]["data"]["text/html"], "<b>")
         self.assertFalse(hasattr(builtins, "get_ipython"))
 
@@ -135,10 +171,15 @@ class Publishing(unittest.TestCase):
             "clear_output(wait=True)\n"
             "handle = display(1, display_id=True); handle.update(2)\n"
         )
-        self.assertEqual([{**one["data"], "text/plain": ""} for one in self.items[:4]], [
-            {"text/plain": "", "text/html": "<b>"}, {"text/plain": "", "text/markdown": "*m*"},
-            {"text/plain": "", "application/json": '{"a": 1}'}, {"text/plain": "", "text/html": "h"},
-        ])
+        self.assertEqual(
+            [{**one["data"], "text/plain": ""} for one in self.items[:4]],
+            [
+                {"text/plain": "", "text/html": "<b>"},
+                {"text/plain": "", "text/markdown": "*m*"},
+                {"text/plain": "", "application/json": '{"a": 1}'},
+                {"text/plain": "", "text/html": "h"},
+            ],
+        )
         self.assertEqual((self.items[4]["kind"], self.items[4]["wait"]), ("clear", True))
         self.assertEqual([one["data"]["text/plain"] for one in self.items[5:]], ["1", "2"])
 
@@ -147,9 +188,16 @@ class Publishing(unittest.TestCase):
             path = os.path.join(folder, "a.png")
             with open(path, "wb") as file:
                 file.write(PNG)
-            for image in (notebook.Image(path), notebook.Image(filename=path), notebook.Image(PNG), notebook.Image(data=PNG)):
+            for image in (
+                notebook.Image(path),
+                notebook.Image(filename=path),
+                notebook.Image(PNG),
+                notebook.Image(data=PNG),
+            ):
                 self.assertEqual(bundle(image)["image/png"], PNG)
-        self.assertEqual(bundle(notebook.Image(url="https://x/?a=1&b"))["text/html"], '<img src="https://x/?a=1&amp;b"/>')
+        self.assertEqual(
+            bundle(notebook.Image(url="https://x/?a=1&b"))["text/html"], '<img src="https://x/?a=1&amp;b"/>'
+        )
         with self.assertRaises(FileNotFoundError):
             notebook.Image("missing.png")
 

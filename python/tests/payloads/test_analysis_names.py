@@ -75,14 +75,14 @@ class Spellings(unittest.TestCase):
 
     def test_other_objects_stay_what_they_are(self) -> None:
         code = "import queue\nq = queue.Queue()\nq.put(1)\nd = {}\nd.get(1)\ndef f(x):\n    x.put(1)\n"
-        self.assertEqual(
-            called(code), {"queue.Queue", "queue.Queue().put", "builtins.dict().get", "?.put"}
-        )
+        self.assertEqual(called(code), {"queue.Queue", "queue.Queue().put", "builtins.dict().get", "?.put"})
 
     def test_an_attribute_that_is_set_is_stored(self) -> None:
         for code in ("p.value = 1", "setattr(p, 'value', 1)", "p.value += 1"):
             with self.subTest(code):
-                stored = {use["name"] for use in uses(f"import epics\np = epics.PV('x')\n{code}") if use["how"] == "stored"}
+                stored = {
+                    use["name"] for use in uses(f"import epics\np = epics.PV('x')\n{code}") if use["how"] == "stored"
+                }
                 self.assertEqual(stored, {"epics.PV().value"})
 
 
@@ -102,7 +102,12 @@ class BuiltIns(unittest.TestCase):
                 self.assertIn("builtins.eval", called(code))
 
     def test_an_own_function_of_that_name_is_not_the_built_in_one(self) -> None:
-        for code in ("def eval(x):\n    return x\neval('1')", "def f(eval):\n    eval('1')", "model.eval()", "df.eval('a+b')"):
+        for code in (
+            "def eval(x):\n    return x\neval('1')",
+            "def f(eval):\n    eval('1')",
+            "model.eval()",
+            "df.eval('a+b')",
+        ):
             with self.subTest(code):
                 self.assertNotIn("builtins.eval", called(code))
 

@@ -80,7 +80,9 @@ class Lists(unittest.TestCase):
                 self.assertIn(name, [item["name"] for item in dynamic])  # type: ignore[attr-defined]
 
     def test_ordinary_lookups_are_not_dynamic(self) -> None:
-        code = "for row in t:\n    getattr(row, column)\nhandlers[name]()\nd = {}\nd[key]\ngetattr(x, 'y')()\nmodel.eval()"
+        code = (
+            "for row in t:\n    getattr(row, column)\nhandlers[name]()\nd = {}\nd[key]\ngetattr(x, 'y')()\nmodel.eval()"
+        )
         self.assertEqual(facts(code)["dynamic"], [])
 
     def test_too_many_names_are_said_to_be_too_many(self) -> None:

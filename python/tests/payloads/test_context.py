@@ -102,7 +102,13 @@ class Tagged(unittest.TestCase):
         self.assertTrue(isinstance(made, float) and made != made)
 
     def test_what_only_looks_like_one_is_as_it_was(self) -> None:
-        for value in ({"_type": "float", "value": "1.5 m"}, {"_type": "int", "value": "5", "unit": "m"}, {"_type": "beam", "x": 1}, {"_type": "set"}, {"_type": 7}):
+        for value in (
+            {"_type": "float", "value": "1.5 m"},
+            {"_type": "int", "value": "5", "unit": "m"},
+            {"_type": "beam", "x": 1},
+            {"_type": "set"},
+            {"_type": 7},
+        ):
             with self.subTest(value=value):
                 context = Context({"m": value})
                 self.assertIsInstance(context.m, Context)

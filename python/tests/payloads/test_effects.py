@@ -41,7 +41,9 @@ class Effects(unittest.TestCase):
         self.assertEqual(attempts("import statistics; print(statistics.mean([1, 2]))"), [])
 
     def test_reading_is_nothing(self) -> None:
-        self.assertEqual(attempts("open('/etc/hostname').read() if __import__('os').path.exists('/etc/hostname') else 0"), [])
+        self.assertEqual(
+            attempts("open('/etc/hostname').read() if __import__('os').path.exists('/etc/hostname') else 0"), []
+        )
 
     def test_network_is_noted_with_its_address(self) -> None:
         code = "import socket; s = socket.socket(); s.settimeout(0.01); s.connect(('127.0.0.1', 9))"
@@ -84,7 +86,9 @@ class Effects(unittest.TestCase):
         self.assertEqual((len(report["attempts"]), report["omitted"]), (200, 50))  # type: ignore[arg-type]
 
     def test_odd_arguments_disturb_nobody(self) -> None:
-        report = noted("import sys; sys.audit('socket.connect', 1); sys.audit('open', 1, 2, 3); sys.audit('os.rename', object())")
+        report = noted(
+            "import sys; sys.audit('socket.connect', 1); sys.audit('open', 1, 2, 3); sys.audit('os.rename', object())"
+        )
         self.assertEqual(report["omitted"], 2)
 
 

@@ -45,20 +45,31 @@ class Refusals(unittest.TestCase):
     def test_writes_are_refused_whether_imported_before_or_later(self) -> None:
         writes = ["lab.send", "lab.Device().put", "lab.Device().level="]
         for before in ("", "import lab"):
-            for code in ("import lab; lab.send(1)", "from lab import *; Device().put(1)", "import lab; lab.Device().level = 1"):
+            for code in (
+                "import lab; lab.send(1)",
+                "from lab import *; Device().put(1)",
+                "import lab; lab.Device().level = 1",
+            ):
                 with self.subTest(code, before=before):
-                    self.assertIn("is refused: this code runs in the mode read_only. Ask.", refusal_of(code, writes, before))
+                    self.assertIn(
+                        "is refused: this code runs in the mode read_only. Ask.", refusal_of(code, writes, before)
+                    )
 
     def test_a_bare_name_is_refused_in_every_module(self) -> None:
         self.assertIn("lab.send() is refused", refusal_of("from lab import send as s; s(1)", ["send"]))
 
     def test_a_method_of_a_class_is_refused_in_every_module(self) -> None:
         for before in ("", "import lab"):
-            self.assertIn("lab.Device().put() is refused", refusal_of("from lab import Device as D; D().put(1)", ["Device().put"], before))
+            self.assertIn(
+                "lab.Device().put() is refused",
+                refusal_of("from lab import Device as D; D().put(1)", ["Device().put"], before),
+            )
         self.assertEqual(refusal_of("class Device:\n    def put(self): pass\nDevice().put()", ["Device().put"]), "")
 
     def test_what_is_not_listed_works(self) -> None:
-        self.assertEqual(refusal_of("import lab; lab.send(1); lab.Device().put(1)", ["other.send", ".put", "lab.None_().x"]), "")
+        self.assertEqual(
+            refusal_of("import lab; lab.send(1); lab.Device().put(1)", ["other.send", ".put", "lab.None_().x"]), ""
+        )
 
     def test_processes_and_native_code_are_refused(self) -> None:
         for code in (

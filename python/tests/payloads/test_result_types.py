@@ -22,7 +22,9 @@ class ResultTypesTest(unittest.TestCase):
     def test_only_names_that_were_asked_for_are_told(self) -> None:
         answer = types_of({"a": 1, "b": "x"}, "a", "missing")
         self.assertEqual(answer["results"]["mro"], ["builtins.dict", "builtins.object"])
-        self.assertEqual(answer["names"], {"a": {"type": "int", "module": "builtins", "mro": ["builtins.int", "builtins.object"]}})
+        self.assertEqual(
+            answer["names"], {"a": {"type": "int", "module": "builtins", "mro": ["builtins.int", "builtins.object"]}}
+        )
 
     def test_a_subclass_tells_what_it_derives_from(self) -> None:
         kind = types_of({"a": OrderedDict(x=True)}, "a")["names"]["a"]
@@ -77,7 +79,9 @@ class ResultTypesTest(unittest.TestCase):
     def test_the_answer_stays_small(self) -> None:
         many = {str(number): type(f"T{number}" + "x" * 5000, (), {})() for number in range(3 * MOST_KINDS)}
         nested = [[[[{"a": index}] for index in range(50)] for _ in range(50)] for _ in range(50)]
-        text = result_types({"many": list(many.values()), "nested": nested, "long": [1] * 1_000_000}, ["many", "nested", "long"])
+        text = result_types(
+            {"many": list(many.values()), "nested": nested, "long": [1] * 1_000_000}, ["many", "nested", "long"]
+        )
         self.assertLess(len(text), 500_000)
         self.assertLessEqual(len(json.loads(text)["names"]["many"]["items"]), MOST_LISTED)
 

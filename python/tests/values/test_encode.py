@@ -15,6 +15,7 @@ from unittest import mock
 from uuid import UUID
 
 from _vivarium.values.encode import encode_value
+
 from tests.values.encoded import decode, parse
 
 INF, NAN = float("inf"), float("nan")
@@ -45,8 +46,6 @@ class Sample:
     name: str
     values: list = dataclasses.field(default_factory=list)
     shared: typing.ClassVar[int] = 5
-
-
 
 
 Slotted = dataclasses.make_dataclass("Slotted", [("a", int), ("b", object, None)], slots=True)
@@ -235,7 +234,9 @@ class Table(unittest.TestCase):
         numbers = (number for number in [1, 2])
         with open("/dev/null") as file:
             parsed = parse(encode_value({"g": numbers, "f": lambda: 1, "m": enum, "file": file}))
-        self.assertEqual([item["type"] for item in parsed.values()], ["generator", "function", "module", "TextIOWrapper"])
+        self.assertEqual(
+            [item["type"] for item in parsed.values()], ["generator", "function", "module", "TextIOWrapper"]
+        )
         self.assertEqual(list(numbers), [1, 2])
 
 
@@ -261,7 +262,9 @@ class Limits(unittest.TestCase):
         self.assertEqual((parsed["_type"], parsed["items"]["length"]), ("set", 30))
 
     def test_depth(self) -> None:
-        self.assertEqual(parse(encode_value([[[[1]]]], max_depth=2)), [[tag("truncated", type="list", length=1, shown=0, value=[])]])
+        self.assertEqual(
+            parse(encode_value([[[[1]]]], max_depth=2)), [[tag("truncated", type="list", length=1, shown=0, value=[])]]
+        )
         self.assertEqual(parse(encode_value([[[]]], max_depth=2)), [[[]]])
 
     def test_bytes_hold_for_every_shape(self) -> None:

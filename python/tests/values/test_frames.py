@@ -36,14 +36,20 @@ class Summaries(unittest.TestCase):
         frame = pd.DataFrame({"a": [1, 2], "b": [0.5, None], "c": ["x", None], "d": pd.array([1, None], dtype="Int64")})
         (found,) = self._summarize(df=frame)
         self.assertEqual((found["name"], found["type"], found["rows"], found["columnCount"]), ("df", "DataFrame", 2, 4))
-        self.assertEqual([(column["name"], column["missing"]) for column in found["columns"]], [("a", 0), ("b", 1), ("c", 1), ("d", 1)])
+        self.assertEqual(
+            [(column["name"], column["missing"]) for column in found["columns"]],
+            [("a", 0), ("b", 1), ("c", 1), ("d", 1)],
+        )
         self.assertEqual([column["dtype"] for column in found["columns"]][::3], ["int64", "Int64"])
         self.assertEqual(found["preview"], [[1, 0.5, "x", 1], [2, None, None, None]])
         self.assertEqual(found["repr"], repr(frame))
         self.assertNotIn("note", found)
 
     def test_the_text_is_that_of_pandas(self) -> None:
-        frames = [pd.DataFrame(np.arange(rows * columns).reshape(rows, columns)) for rows, columns in ((2, 2), (60, 20), (61, 2), (3, 30))]
+        frames = [
+            pd.DataFrame(np.arange(rows * columns).reshape(rows, columns))
+            for rows, columns in ((2, 2), (60, 20), (61, 2), (3, 30))
+        ]
         for frame in (*frames, pd.DataFrame({"text": ["x" * 100] * 60, "n": range(60)}), pd.DataFrame()):
             (found,) = self._summarize(df=frame)
             self.assertEqual(found["repr"], repr(frame))
@@ -51,9 +57,21 @@ class Summaries(unittest.TestCase):
     def test_only_tables_and_only_the_named_ones(self) -> None:
         frame = pd.DataFrame({"a": [1]})
         derived = type("Derived", (pd.DataFrame,), {})({"a": [1]})
-        values = {"s": frame["a"], "i": frame.index, "t": pd.Timestamp(0), "n": 1, "cls": pd.DataFrame, "old": frame, "new": frame, "d": derived}
+        values = {
+            "s": frame["a"],
+            "i": frame.index,
+            "t": pd.Timestamp(0),
+            "n": 1,
+            "cls": pd.DataFrame,
+            "old": frame,
+            "new": frame,
+            "d": derived,
+        }
         names = [name for name in values if name != "old"] + ["gone"]
-        self.assertEqual([(item["name"], item["type"]) for item in summarize_frames(values, names)], [("new", "DataFrame"), ("d", "Derived")])
+        self.assertEqual(
+            [(item["name"], item["type"]) for item in summarize_frames(values, names)],
+            [("new", "DataFrame"), ("d", "Derived")],
+        )
 
     def test_row_labels(self) -> None:
         (found,) = self._summarize(df=pd.DataFrame({"k": ["p", "q"], "v": [1, 2]}).groupby("k").sum())
@@ -67,7 +85,9 @@ class Summaries(unittest.TestCase):
         self.assertEqual(self._summarize(df=pd.DataFrame())[0]["preview"], [])
 
     def test_large_tables_take_bounded_time_and_space(self) -> None:
-        tall = pd.DataFrame({"i": np.zeros(6_000_000, "i1"), "x": np.zeros(6_000_000, "f4"), "y": np.zeros(6_000_000, "f4")})
+        tall = pd.DataFrame(
+            {"i": np.zeros(6_000_000, "i1"), "x": np.zeros(6_000_000, "f4"), "y": np.zeros(6_000_000, "f4")}
+        )
         wide = pd.DataFrame(np.zeros((3, 20_000)))
         fat = pd.DataFrame({n: ["x" * 10**5] * 10 for n in range(25)})
         start = time.process_time()

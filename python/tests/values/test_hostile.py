@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 
 from _vivarium.values.encode import encode_value
+
 from tests.values.encoded import parse
 
 SECONDS = 5.0  # of the processor, for one value
@@ -25,13 +26,40 @@ def trap(*_: object, **__: object) -> object:
     raise SystemExit("trap")
 
 
-TRAPPED = ("__iter__", "__len__", "__getitem__", "__getattribute__", "__str__", "__eq__", "__bool__", "__contains__", "__format__", "__reduce_ex__")
-MORE = ("items", "keys", "values", "get", "isoformat", "encode", "bit_length", "__index__", "__int__", "__float__", "real", "imag", "tolist", "name", "value")
+TRAPPED = (
+    "__iter__",
+    "__len__",
+    "__getitem__",
+    "__getattribute__",
+    "__str__",
+    "__eq__",
+    "__bool__",
+    "__contains__",
+    "__format__",
+    "__reduce_ex__",
+)
+MORE = (
+    "items",
+    "keys",
+    "values",
+    "get",
+    "isoformat",
+    "encode",
+    "bit_length",
+    "__index__",
+    "__int__",
+    "__float__",
+    "real",
+    "imag",
+    "tolist",
+    "name",
+    "value",
+)
 
 
 def evil(base: type, *, extra: "dict[str, object] | None" = None) -> type:
     """Return a class derived from `base` in which every method is a trap."""
-    members = {name: trap for name in (*TRAPPED, *MORE)}
+    members = dict.fromkeys((*TRAPPED, *MORE), trap)
     return type(f"Evil{base.__name__}", (base,), {**members, "__hash__": base.__hash__ or None, **(extra or {})})
 
 

@@ -7,6 +7,7 @@ import unittest
 from decimal import Decimal
 
 from _vivarium.values.encode import encode_value
+
 from tests.values.encoded import parse
 
 try:
@@ -51,7 +52,10 @@ def numpy_values() -> "list[tuple[object, object]]":
         (np.array(["a", "ü"]), ["a", "ü"]),
         (np.array([b"x"]), [tag("bytes", value="eA==")]),
         (np.array([1j]), tag("ndarray", dtype="complex128", shape=[1], value=[tag("complex", real=0.0, imag=1.0)])),
-        (np.array(["2024-01-01", "NaT"], "M8[D]"), tag("ndarray", dtype="datetime64[D]", shape=[2], value=["2024-01-01", None])),
+        (
+            np.array(["2024-01-01", "NaT"], "M8[D]"),
+            tag("ndarray", dtype="datetime64[D]", shape=[2], value=["2024-01-01", None]),
+        ),
         (np.array([1, "NaT"], "m8[s]"), tag("ndarray", dtype="timedelta64[s]", shape=[2], value=[1, None])),
         (record, tag("ndarray", dtype="[('a', '<i4'), ('b', '<f8')]", shape=[1], value=[{"a": 1, "b": 2.5}])),
         (np.array([None, {1}], object), tag("ndarray", dtype="object", shape=[2], value=[None, tag("set", items=[1])])),
@@ -74,7 +78,10 @@ def pandas_values() -> "list[tuple[object, object]]":
         (pd.NA, tag("missing", value="NA")),
         (pd.Interval(0, 1), tag("interval", left=0, right=1, closed="right")),
         (pd.Period("2024-01", "M"), tag("period", value="2024-01", freq="M")),
-        (pd.Categorical(["a", None], categories=["a", "b"]), tag("categorical", categories=["a", "b"], ordered=False, value=["a", None])),
+        (
+            pd.Categorical(["a", None], categories=["a", "b"]),
+            tag("categorical", categories=["a", "b"], ordered=False, value=["a", None]),
+        ),
         (pd.array([1, None], dtype="Int64"), [1, None]),
         (pd.Index([1, 2]), [1, 2]),
         (pd.RangeIndex(3), [0, 1, 2]),
@@ -126,7 +133,12 @@ class Libraries(unittest.TestCase):
             "missing": lambda it: getattr(pd, it["value"]),
         }
         seen = set()
-        more = [np.datetime64("2024", "25s"), np.longdouble(1) / 3, pd.Timestamp(1, tz="Europe/Berlin"), pd.Timedelta(-(10**15) - 1)]
+        more = [
+            np.datetime64("2024", "25s"),
+            np.longdouble(1) / 3,
+            pd.Timestamp(1, tz="Europe/Berlin"),
+            pd.Timedelta(-(10**15) - 1),
+        ]
         for value in [*more, *(value for value, _ in numpy_values() + pandas_values())]:
             parsed = parse(encode_value(value))
             if isinstance(parsed, dict) and parsed.get("_type") in ways:
@@ -144,7 +156,9 @@ class Libraries(unittest.TestCase):
         self.assertEqual((parsed["type"], parsed["shape"]), ("DataFrame", [1_000, 2]))
         self.assertEqual(len(parsed["value"]["a"]), parsed["shown"][0])
         self.assertEqual(len(parsed["value"]["b"]), parsed["shown"][0])
-        parsed = parse(encode_value(pd.Series(range(1_000), name="x", index=[f"r{n}" for n in range(1_000)]), max_items=100))
+        parsed = parse(
+            encode_value(pd.Series(range(1_000), name="x", index=[f"r{n}" for n in range(1_000)]), max_items=100)
+        )
         self.assertEqual((parsed["type"], parsed["length"], len(parsed["index"])), ("Series", 1_000, parsed["shown"]))
 
     def test_giants_take_bounded_time(self) -> None:
@@ -172,8 +186,17 @@ class Libraries(unittest.TestCase):
         def trap(*_: object, **__: object) -> object:
             raise SystemExit("code of the program ran")
 
-        names = ("__getattribute__", "__array_finalize__", "__iter__", "__len__", "__getitem__", "tolist", "shape", "__repr__")
-        traps = {name: trap for name in names}
+        names = (
+            "__getattribute__",
+            "__array_finalize__",
+            "__iter__",
+            "__len__",
+            "__getitem__",
+            "tolist",
+            "shape",
+            "__repr__",
+        )
+        traps = dict.fromkeys(names, trap)
         array = np.arange(3).view(type("Arr", (np.ndarray,), {}))
         for name in names:
             setattr(type(array), name, trap)
@@ -206,7 +229,11 @@ class Libraries(unittest.TestCase):
 
     def test_an_array_class_of_the_program(self) -> None:
         base = pd.api.extensions.ExtensionArray
-        endless = {"__iter__": lambda self: iter(int, 1), "__len__": lambda self: 10**9, "__repr__": lambda self: "strange"}
+        endless = {
+            "__iter__": lambda self: iter(int, 1),
+            "__len__": lambda self: 10**9,
+            "__repr__": lambda self: "strange",
+        }
         value = type("Strange", (base,), endless)()
         self.assertEqual(parse(encode_value(value))["repr"], "strange")
 
@@ -216,7 +243,14 @@ class Without(unittest.TestCase):
         import subprocess
 
         code = "import sys; from _vivarium.values.encode import encode_value; encode_value([1]); sys.exit('numpy' in sys.modules or 'pandas' in sys.modules)"
-        self.assertEqual(subprocess.run([sys.executable, "-B", "-c", code], cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), check=False).returncode, 0)
+        self.assertEqual(
+            subprocess.run(
+                [sys.executable, "-B", "-c", code],
+                cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+                check=False,
+            ).returncode,
+            0,
+        )
 
     def test_a_forged_library(self) -> None:
         import types

@@ -48,7 +48,14 @@ class Text(unittest.TestCase):
             text_of(Raising(KeyboardInterrupt()))
 
     def test_long_values_are_bounded(self) -> None:
-        values = ["x" * 10**7, list(range(10**6)), dict.fromkeys(range(10**6)), set(range(10**6)), b"x" * 10**7, (1,) * 10**6]
+        values = [
+            "x" * 10**7,
+            list(range(10**6)),
+            dict.fromkeys(range(10**6)),
+            set(range(10**6)),
+            b"x" * 10**7,
+            (1,) * 10**6,
+        ]
         for value in values:
             with self.subTest(type(value)):
                 text = text_of(value, 1_000)

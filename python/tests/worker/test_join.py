@@ -8,9 +8,10 @@ import socket
 import unittest
 from unittest import mock
 
-from _vivarium.zygote.workers import WaitingWorker, report_failure
 from _vivarium.confine import landlock, limits
 from _vivarium.worker.join import CONTROL, GO, PRIVATE_FDS, Admission, WorkerSettings, join, move_low
+from _vivarium.zygote.workers import WaitingWorker, report_failure
+
 from tests.confine.confined import in_child
 
 HERE = WorkerSettings("landlock", False, os.getuid(), "/tmp", "/tmp", False, {"TMPDIR": "/tmp"}, (), 0.02)

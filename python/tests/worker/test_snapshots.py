@@ -10,8 +10,8 @@ import time
 import unittest
 from pathlib import Path
 
-from _vivarium.worker.snapshots import MAX_DEPTH, Manifest, Snapshots
 from _vivarium.worker.removal import remove
+from _vivarium.worker.snapshots import MAX_DEPTH, Manifest, Snapshots
 
 
 def state_of(root: Path) -> dict[str, tuple[object, ...]]:
@@ -153,7 +153,7 @@ class Restoring(Base):
         first = self.take()
         (self.work / "x").write_text("three")
         second = self.take()
-        self.snapshots.forget([second, None, 'too large'])
+        self.snapshots.forget([second, None, "too large"])
         self.assertEqual(len(os.listdir(self.store)), 1)
         self.assertEqual(len(self.snapshots.restore(first)), 1)
         self.snapshots.restore(second)

@@ -129,7 +129,7 @@ class Names:
     def _lookup(self, name: str, scope: Scope, at: tuple[int, int] | None = None) -> Values:
         """What a name may be: as bound, else from a star import, else built in, else just that name."""
         where: Scope | None = scope.owner(name)
-        while where is not None and (name not in where.names or where.kind == "class" and where is not scope):
+        while where is not None and (name not in where.names or (where.kind == "class" and where is not scope)):
             where = where.parent
         found = set() if where is None else set(where.names[name])
         if where is not None and _is_surely_bound(name, where, at if where is scope else None):
@@ -232,7 +232,7 @@ class Names:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             return Values(value for value in values[0] if value == "pathlib.Path()") or Values({UNKNOWN})
         is_text = all(len(value) == 1 and isinstance(next(iter(value)), Text) for value in values)
-        if not is_text or isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add):
+        if not is_text or (isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add)):
             return Values({UNKNOWN if isinstance(node, ast.BinOp) else "builtins.str()"})
         text = "".join(next(iter(value)).value for value in values)
         return Values({Text(text) if len(text) <= MAX_TEXT else "builtins.str()"})
