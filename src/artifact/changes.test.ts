@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
 import { changedSince, takeInventory } from './changes.ts';
 
-/** Longer than the kernel's clock for files stands still. */
+/** Longer than a tick of the clock that the kernel stamps files with. */
 const TICK_MS = 20;
 
 test('what was created or changed is told apart, what was there before is not named', async () => {

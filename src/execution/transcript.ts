@@ -114,6 +114,13 @@ export class Transcript {
   }
 }
 
+/** Folds a stream of events into its result, which keeps at most `maxOutputBytes` of each stream. */
+export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes: number): Promise<Execution> {
+  const transcript = new Transcript(maxOutputBytes);
+  for await (const event of events) transcript.add(event);
+  return transcript.execution();
+}
+
 /** Results are listed elsewhere, so that an entry only names one. */
 function toEntries(items: readonly OrderedItem[]): TranscriptEntry[] {
   let results = 0;

@@ -244,7 +244,7 @@ test('while a directory is swapped for a link, nothing is read or written outsid
   mkdirSync(inside('d'));
   writeFileSync(inside('d', 'canary.txt'), 'inside');
   symlinkSync(outside, inside('link'));
-  // An upload makes the directory when it is missing for a moment: the swapper puts that out of its way.
+  // An upload makes the directory if it is missing for a moment. The swapper removes that one.
   const program = `import { renameSync, rmSync } from 'node:fs';
     process.chdir(${JSON.stringify(workspace.path)});
     const attempt = (work) => { try { work(); return true; } catch { return false; } };
@@ -300,7 +300,7 @@ function run(command: string, ...args: string[]): void {
   execFileSync(command, args);
 }
 
-/** What came out, or the code of the error. */
+/** The result, or the code of the error. */
 async function outcomeOf(work: () => Promise<string>): Promise<string> {
   try {
     return await work();
@@ -329,7 +329,7 @@ interface Scratch {
   readonly get: (name: string) => Promise<Buffer>;
 }
 
-/** A workspace, and beside it what nobody may reach from there. */
+/** A workspace, and beside it a directory that must not be reached from there. */
 async function scratch(uid = UID): Promise<Scratch> {
   const base = await mkdtemp(path.join(tmpdir(), 'files-'));
   onTestFinished(() => rm(base, { recursive: true, force: true }));

@@ -27,12 +27,12 @@ const CANARY = 'CANARY';
 /** For tests with very many files. */
 const IN_MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** A workspace, and beside it what nobody may reach from there. */
+/** A workspace, and beside it a directory that must not be reached from there. */
 async function scratch(
   parent = tmpdir(),
 ): Promise<{ workspace: string; outside: string; inside: (...names: string[]) => string }> {
   const base = await mkdtemp(path.join(parent, 'walk-'));
-  // Made for what `fs.rm` cannot remove: paths that are too long for one call.
+  // `fs.rm` cannot remove paths that are too long for one call.
   onTestFinished(() => void execFileSync('rm', ['-rf', base]));
   const workspace = path.join(base, 'workspace');
   const outside = path.join(base, 'outside');
@@ -328,7 +328,7 @@ function run(command: string, ...args: string[]): void {
   execFileSync(command, args);
 }
 
-/** Makes a chain of directories, with a file at its end, by steps: its whole path is too long for one call. */
+/** Makes a chain of directories with a file at its end, step by step, since its path is too long for one call. */
 async function dig(workspace: string, levels: number): Promise<void> {
   let directory = HeldDirectory.open(workspace);
   for (let level = 0; level < levels; level += 1) {
@@ -348,7 +348,7 @@ function spawnProgram(source: string): { child: ChildProcess; message: Promise<u
   return { child, message: new Promise((resolve) => child.once('message', resolve)) };
 }
 
-/** Longest time, in ms, between two turns of the event loop until it is asked. */
+/** Returns a function that gives the longest time between two turns of the event loop so far, in ms. */
 function watchLag(): () => number {
   let last = performance.now();
   let longest = 0;

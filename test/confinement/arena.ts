@@ -10,7 +10,7 @@ import { startLocalEngine } from '../../src/engine/local/engine.ts';
 import type { LocalSession } from '../../src/engine/local/session.ts';
 import type { Execution } from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
-import { foldExecution } from '../../src/execution/fold.ts';
+import { foldExecution } from '../../src/execution/transcript.ts';
 import { programOf, programWith, type Attempt, type Host } from './attempts.ts';
 import { freePort, type World } from './world.ts';
 

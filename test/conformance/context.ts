@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'vitest';
-import { foldExecution } from '../../src/execution/fold.ts';
+import { foldExecution } from '../../src/execution/transcript.ts';
 import type { Event, Execution, Host, Limits, RunOptions, Session, SessionOptions } from '../../src/index.ts';
 
 export interface Capabilities {

@@ -1,6 +1,6 @@
 /** What every session must do. */
 import { describe, expect, test } from 'vitest';
-import { foldExecution } from '../../src/execution/fold.ts';
+import { foldExecution } from '../../src/execution/transcript.ts';
 import type { Event, Execution, Session } from '../../src/index.ts';
 import { LIBRARIES, OUTPUT, VALUES, VARIABLES } from './code-cases.ts';
 import { ASLEEP, CAPS, download, evaluate, LIMITS, sha256, whileRunning, type Context } from './context.ts';

@@ -1,4 +1,4 @@
-/** Files and values that mean harm: the host stays untouched, the session lives, and everything is told. */
+/** Harmful files and values: the machine is not touched, the session lives on, and everything is reported. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(outside, { recursive: true, force: true });
 });
 
-/** Programs that leave files behind. `HOST` is a directory of the host that a session must not reach. */
+/** Programs that leave files behind. `HOST` is a directory of this machine that a session must not reach. */
 const FILES: Readonly<Record<string, string>> = {
   'a name with a newline': `open('a\\nb.txt', 'w').write('x')`,
   'a name with terminal codes': `open('\\x1b[2J\\x1b]0;title\\x07.txt', 'w').write('x')`,
@@ -87,7 +87,7 @@ plt.plot([1, 2]); plt.savefig('fig.png'); import os; os.remove('fig.png'); os.sy
   'our own place for outputs as a link': `import os; os.symlink('HOST', '.output'); print('x' * 3_000_000)`,
 };
 
-/** Programs that end with a value which means harm, in `evil`. */
+/** Programs that end with a harmful value in `evil`. */
 const VALUES: Readonly<Record<string, string>> = {
   'a repr that hangs': `class E:\n    def __repr__(self):\n        while True: pass\nevil = E(); evil`,
   'a repr that exits': `class E:\n    def __repr__(self): import os; os._exit(0)\nevil = E(); evil`,
@@ -144,7 +144,7 @@ describe.for(Object.entries(cases))('%s', ([, code]) => {
   });
 });
 
-/** Nothing that was kept, listed or can be fetched is a file of the host. */
+/** Nothing that was kept, listed or can be fetched is a file of this machine. */
 async function expectNoSecret(session: Session, { files, figures }: Execution): Promise<void> {
   const ids = [...files, ...figures].flatMap(({ id }) => id ?? []).slice(0, 20);
   for (const id of ids) {
@@ -179,6 +179,6 @@ function refusal(error: unknown): string {
 
 async function expectLife(session: Session): Promise<void> {
   const { results, logs } = await session.runCode('40 + 2', { timeoutMs: 5000 });
-  const again = results.length > 0 ? results : (await session.runCode('40 + 2')).results; // the first may fail on what is broken
+  const again = results.length > 0 ? results : (await session.runCode('40 + 2')).results; // the first may fail because of what is broken
   expect([again[0]?.data['text/plain'], logs.stderr]).toEqual(['42', '']);
 }

@@ -1,4 +1,4 @@
-/** Parquet files are everyday work: the threads that Arrow keeps for them must not cost a session its twin. */
+/** Parquet files are common, so the threads that Arrow keeps for them must not cost a session its twin. */
 import { expect, test } from 'vitest';
 import { createHost } from '../../src/index.ts';
 
@@ -10,7 +10,7 @@ import os, pandas as pd
 pd.DataFrame({'a': range(100_000)}).to_parquet('data.parquet')
 table = pd.read_parquet('data.parquet')
 len(os.listdir('/proc/self/task')) > 1`);
-  expect(read.results[0]?.data['text/plain']).toBe('True'); // else this test proves nothing
+  expect(read.results[0]?.data['text/plain']).toBe('True'); // otherwise this test proves nothing
   expect(read.state).not.toHaveProperty('unprotected');
   await session.runCode('total = int(table.a.sum())');
   expect((await session.runCode('os._exit(1)')).state.status).toBe('restored');

@@ -1,11 +1,11 @@
-/** Sessions that may look at their files and not change them. */
+/** Sessions that may read their files but not change them. */
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createHost, type Host, type Session } from '../../src/index.ts';
 
-/** The only Python of which we know that every user can reach it. */
+/** The only Python that every user surely can reach. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
 const isRequired = process.env['CI'] === 'true';
 
@@ -50,8 +50,8 @@ print(open('data.csv').read())`);
 describe('at the level landlock', () => {
   test('nothing changes the workspace, and the rest works', async (context) => {
     if (!existsSync(SYSTEM_PYTHON) && !isRequired) context.skip(`NOT RUN: there is no ${SYSTEM_PYTHON}`);
-    using place = new Place(0o755);
-    await using host = await openAt(place);
+    using directory = new DataDirectory(0o755);
+    await using host = await openAt(directory);
     await using session = await host.createSession({ readOnly: true });
     // Landlock has no right for a change of mode.
     await expectUnchangeable(
@@ -67,14 +67,14 @@ print(open('data.csv').read())`);
 
   test('as root, a data directory that the sessions cannot enter is refused, with what to do', async (context) => {
     if (process.getuid?.() !== 0) context.skip('only root gives sessions user ids of their own');
-    using place = new Place(0o700);
-    await expect(openAt(place)).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' });
-    await expect(openAt(place)).rejects.toThrow(/cannot enter .*\/sessions\/.*VIVARIUM_HOME/);
+    using directory = new DataDirectory(0o700);
+    await expect(openAt(directory)).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' });
+    await expect(openAt(directory)).rejects.toThrow(/cannot enter .*\/sessions\/.*VIVARIUM_HOME/);
   });
 });
 
 /** A data directory with a mode of its own. */
-class Place implements Disposable {
+class DataDirectory implements Disposable {
   readonly path = mkdtempSync(path.join(tmpdir(), 'read-only-'));
 
   constructor(mode: number) {
@@ -86,7 +86,7 @@ class Place implements Disposable {
   }
 }
 
-function openAt({ path: dataDir }: Place): Promise<Host> {
+function openAt({ path: dataDir }: DataDirectory): Promise<Host> {
   return createHost({ isolation: 'landlock', poolSize: 0, dataDir, python: SYSTEM_PYTHON });
 }
 

@@ -377,7 +377,7 @@ series = table['n']`);
   const magic = (await buffer(await host.artifacts.open(parquet.id))).subarray(0, 4).toString();
   expect(magic).toBe('PAR1');
   expect((await own.files.list()).files).toEqual([]);
-  await own.rollback(); // of the run above: the exports are no runs
+  await own.rollback(); // undoes the run above, since exports are not runs
   await expect(own.exportTable('series')).rejects.toThrow(
     '"series" is not a DataFrame of this session. There is none.',
   );

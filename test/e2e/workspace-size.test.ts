@@ -1,4 +1,4 @@
-/** The size of a workspace is limited in runs of any length, and whoever is above it can get below it again. */
+/** The size of a workspace is limited in runs of any length, and a session above the limit can get below it again. */
 import { appendFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ test('a run that does not make it larger says that it is too large, and else end
 test('a long run can tidy up, and then all is well', async () => {
   await using session = await host.createSession();
   await session.runCode('open("file", "wb").write(bytes(9_000_000))');
-  await new Promise((resolve) => setTimeout(resolve, 400)); // it is seen from outside
+  await new Promise((resolve) => setTimeout(resolve, 400)); // until the watch has measured it
   const tidied = await session.runCode('import os, time; time.sleep(0.5); os.remove("file"); x = 41');
   expect(tidied).toMatchObject({ outcome: { status: 'succeeded' }, state: { status: 'preserved' } });
   expect(tidied.state).not.toHaveProperty('reason');

@@ -1,4 +1,4 @@
-/** What goes on in a session while no run is on: it may, within the limits of the session. */
+/** What goes on in a session between runs: it is allowed within the limits of the session. */
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => laboratory?.close());
 
-/** Says with the worker's own means that the run is over, and goes on. */
+/** Forges the worker's report that the run is over, and goes on. */
 const FORGE_DONE = `
 import os, sys, wire
 def forge():
@@ -131,7 +131,7 @@ test.for([
   await subject.run('x = 41');
   await subject.run(FORGE_DONE);
   const forged = await subject.run(`import time\nforge()\n${body}`, { timeoutMs: 20_000 });
-  expect(forged.outcome.status).toBe('succeeded'); // its own word
+  expect(forged.outcome.status).toBe('succeeded'); // as the forged report says
   await sleep(2000);
   const next = await subject.run('print(x)');
   expect(next).toMatchObject({

@@ -1,4 +1,4 @@
-/** Random numbers that come again: the same seed, the same run. */
+/** Repeatable random numbers: the same seed gives the same run. */
 export class Chance {
   readonly seed: number;
   #state: number;

@@ -12,4 +12,4 @@ const { limits } = config;
 const usual = { mounts: [], network: false, readOnly: false, environment: {}, twins: true };
 const session = await engine.open({ id: 'only', limits, ...usual });
 process.stdout.write(`${session.workspace.path}\n`);
-for await (const _ of process.stdin); // until whoever started us lets go
+for await (const _ of process.stdin); // until the parent process closes it

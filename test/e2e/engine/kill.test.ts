@@ -43,9 +43,9 @@ const CELLS = [
 test(`${KILLS} kills under load: every call is answered, no state is lost in silence, and nothing is left behind`, async () => {
   const chance = new Chance();
   const temporary = await mkdtemp(path.join(tmpdir(), 'viv-kill-'));
-  process.env['TMPDIR'] = temporary; // what the engine leaves there is seen, whatever else runs on this machine
+  process.env['TMPDIR'] = temporary; // so that only what this engine leaves there is seen
   try {
-    await (await Laboratory.start()).close(); // whatever Node opens once is open now
+    await (await Laboratory.start()).close(); // so that Node has opened what it opens once
     const fdsBefore = openFds();
     const seen = await storm(chance);
     await expect.poll(() => [...seen.values()].filter(isRunning)).toEqual([]);
@@ -76,7 +76,7 @@ for (const [role, state] of FATES) {
       kill(victim);
       await expect.poll(() => isRunning(victim)).toBe(false);
     }
-    await sleep(50); // the news reaches the host
+    await sleep(50); // until the engine knows of it
     const next = await subject.run('print(globals().get("x"), open("kept").read())');
     expect(next).toMatchObject({ outcome: { status: 'succeeded' }, state: { status: state } });
     expect(next.logs.stdout).toBe(state === 'lost' ? 'None file\n' : '41 file\n');
@@ -110,7 +110,7 @@ test('a session that is closed while it recovers is closed', async () => {
   ).toEqual(['owner.sock']); // of the engine
 });
 
-/** Returns every process that was ever seen. */
+/** Returns every process that was seen. */
 async function storm(chance: Chance): Promise<Map<string, Process>> {
   await using laboratory = await Laboratory.start({ poolSize: 2, limits: { memoryMb: 256, graceMs: 50 } });
   const stop = new AbortController();
@@ -143,11 +143,11 @@ async function killAll(chance: Chance, seen: Map<string, Process>, signal: Abort
   }
 }
 
-/** Does what callers do, one thing after another, and keeps account of what the state should be. */
+/** Does what callers do, one thing after another, and tracks what the state should be. */
 class User {
   readonly #laboratory: Laboratory;
   readonly #chance: Chance;
-  /** How often the counter in the session was raised; null when that is not known. */
+  /** The value that the counter in the session should have; null if that is not known. */
   #count: number | null = 0;
 
   constructor(laboratory: Laboratory, chance: Chance) {
@@ -182,7 +182,7 @@ class User {
     if (execution !== undefined) this.#settle(execution);
   }
 
-  /** The receipt must say what became of the counter, before this run or in it. */
+  /** The receipt must say what became of the counter, before this run or during it. */
   #settle({ outcome, state, logs }: Execution): void {
     const printed = Number.parseInt(logs.stdout, 10);
     const possible = [...(state.status === 'lost' ? [1] : []), ...(this.#count === null ? [] : [this.#count + 1])];

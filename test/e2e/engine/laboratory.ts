@@ -11,7 +11,7 @@ import type { LocalSession } from '../../../src/engine/local/session.ts';
 import { findEnvironment } from '../../../src/environment/find.ts';
 import type { Event } from '../../../src/execution/event.ts';
 import type { Execution } from '../../../src/execution/execution.ts';
-import { foldExecution } from '../../../src/execution/fold.ts';
+import { foldExecution } from '../../../src/execution/transcript.ts';
 
 export interface RunSettings {
   readonly timeoutMs?: number;
@@ -33,7 +33,7 @@ export class Laboratory implements AsyncDisposable {
     this.dataDir = config.dataDir;
   }
 
-  /** Nothing preloaded and nothing pooled, unless asked for: a test pays for what it looks at. */
+  /** Preloads and pools nothing unless asked to, so that a test pays only for what it needs. */
   static async start(input: Omit<ConfigInput, 'dataDir'> = {}): Promise<Laboratory> {
     const environment = await findEnvironment(defaultDataDir(process.env));
     if (environment === undefined) throw new Error('No Python environment was found: run `npm run setup` first.');

@@ -1,4 +1,4 @@
-/** What engines leave behind that were killed, who removes it, and what nobody may remove. */
+/** What killed engines leave behind, who removes it, and what must not be removed. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** An engine that starts, and with that cleans up, and ends. */
+/** Starts and ends an engine, which cleans up after others. */
 async function startAndClose(): Promise<void> {
   const environment = await findEnvironment(defaultDataDir(process.env));
   if (environment === undefined) throw new Error('No Python environment was found: run `npm run setup` first.');
@@ -39,7 +39,7 @@ async function startAndClose(): Promise<void> {
   await (await startLocalEngine({ config, ...environment })).close();
 }
 
-/** Another process with an engine and a session; its word is the path of the workspace. */
+/** Another process with an engine and a session. It prints the path of the workspace. */
 async function startElsewhere(command: readonly string[] = []): Promise<{ host: ChildProcess; workspace: string }> {
   const [program, ...parameters] = [...command, process.execPath, HOST, dataDir];
   const host = spawn(program, parameters, { stdio: ['pipe', 'pipe', 'inherit'] });

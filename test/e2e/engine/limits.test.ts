@@ -1,4 +1,4 @@
-/** What one session may use: each limit is met, said in words, and survived. */
+/** The limits of a session: each one is enforced, reported and survived. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Laboratory, type Subject } from './laboratory.ts';
 

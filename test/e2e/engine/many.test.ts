@@ -1,4 +1,4 @@
-/** Many sessions at once. `VIVARIUM_MANY=1000` is the whole promise; the default fits into every test run. */
+/** Many sessions at once. `VIVARIUM_MANY=1000` tests the full promise; the default fits into every test run. */
 import { expect, test } from 'vitest';
 import { Laboratory, type Subject } from './laboratory.ts';
 import { descendants, openFds } from './processes.ts';

@@ -1,10 +1,10 @@
-/** Mounts below the level `namespaces`: a path of the host is shown where it is, or not at all. */
+/** Mounts below the level `namespaces`: a directory can only be shown at its own path. */
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHost, type Host } from '../../../src/index.ts';
 
-/** As root sessions have user ids of their own, and this is the only Python of which we know that everybody may run it. */
+/** Sessions of root have user ids of their own, and this is the only Python that every user surely may run. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
 
 let directory: string;

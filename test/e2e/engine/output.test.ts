@@ -1,4 +1,4 @@
-/** What a program prints: all of it counted, a bounded part kept, none of it in the wrong place. */
+/** What a program prints: everything is counted, a bounded part is kept, and nothing ends up in another run. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -120,7 +120,7 @@ test('a consumer that takes its time gets everything, and slows the program down
     'for i in range(60): print(str(i % 10) * 1_000_000, flush=True)\nprint("end")',
   )) {
     if (pauses.length < 2) {
-      await sleep(1500); // longer than anybody waits for the end of output
+      await sleep(1500); // longer than the engine waits for the end of output
       pauses.push(memory.growthMb());
     }
     if (event.type === 'output') received += event.text.length;
@@ -189,7 +189,7 @@ test('closing a session in the middle of its output ends the stream', async () =
   expect(summaryOf(await collect(events)).outcome.status).toBe('cancelled');
 });
 
-/** The most resident memory since now, in megabytes above what it was. */
+/** The growth of resident memory from now on, in megabytes. */
 function watchMemory(): { growthMb(): number } {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();

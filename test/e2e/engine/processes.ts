@@ -1,4 +1,4 @@
-/** What /proc tells about the processes of an engine. */
+/** What /proc says about the processes of an engine. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Subject } from './laboratory.ts';
 
@@ -6,7 +6,7 @@ export type Role = 'outside' | 'zygote' | 'launcher' | 'init' | 'worker' | 'othe
 
 export interface Process {
   readonly pid: number;
-  /** When it began, in ticks since the machine did: with the pid, it names a process for ever. */
+  /** When it began, in ticks since the machine started. Together with the pid it identifies a process. */
   readonly startedAt: string;
   /** Its number in each pid namespace, from the outermost to its own. */
   readonly numbers: readonly number[];
@@ -26,7 +26,7 @@ export function descendants(root = process.pid): Process[] {
   return found;
 }
 
-/** What a process of an engine is there for, by its place among the pid namespaces. */
+/** The role of a process of an engine, by its position in the pid namespaces. */
 export function roleOf({ numbers, parent }: Process): Role {
   const own = numbers.at(-1);
   if (numbers.length === 1) return 'outside';
@@ -39,7 +39,7 @@ export function isRunning({ pid, startedAt }: Process): boolean {
   return readProcess(pid)?.startedAt === startedAt;
 }
 
-/** The process that runs the code of an idle session: the one that is not a child of another, as its twins are. */
+/** The worker of an idle session: unlike its twins, it is not a child of another process of the session. */
 export function workerOf(subject: Subject): Process {
   const own = processesOf(subject).filter(({ numbers }) => numbers.at(-1) !== 1);
   const worker = own.find(({ parent }) => own.every(({ pid }) => pid !== parent));
@@ -47,7 +47,7 @@ export function workerOf(subject: Subject): Process {
   return worker;
 }
 
-/** The processes of a session, its pid 1 excepted where that does not let itself be looked into. */
+/** The processes of a session. Its pid 1 is missing if it cannot be inspected. */
 export function processesOf({ session }: Subject): Process[] {
   const workspace = statSync(session.workspace.path).ino;
   return descendants().filter(({ pid }) => {
@@ -69,7 +69,7 @@ function readProcess(pid: number): Process | undefined {
       .replace(/^.*\) /s, '')
       .split(' ');
     const numbers = /^NSpid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split(/\s+/) ?? [];
-    if (fields[0] === 'Z') return undefined; // ended, and only not yet collected
+    if (fields[0] === 'Z') return undefined; // ended, but not collected yet
     return { pid, parent: Number(fields[1]), startedAt: fields[19] ?? '', numbers: numbers.map(Number) };
   } catch {
     return undefined; // it has just ended

@@ -1,4 +1,4 @@
-/** Twins: what a session is worth after its process was lost, and how a run is undone. */
+/** Twins: what is left of a session after its process was lost, and how a run is undone. */
 import { access, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ const ENDINGS: readonly (readonly [name: string, code: string, outcome: object])
 
 for (const [name, code, outcome] of ENDINGS) {
   test(`${name} costs the run, not the state`, async ({ skip }) => {
-    // Without a control group nobody could count shared memory, and so nobody gets any.
+    // Without a control group shared memory cannot be counted, so none is given.
     const isPossible = code !== SHARED || laboratory.engine.isolation.memory.includes('cgroup');
     skip(!isPossible, 'this machine gives us no control groups');
     await using subject = await laboratory.open();
@@ -275,7 +275,7 @@ test('a session without twins says that a crash has lost its state', async () =>
   expect(await subject.evaluate('"x" in globals()')).toBe('False');
 });
 
-/** The process that holds the state, once it has a twin of now and one of before its last change. */
+/** The worker, once it has a twin of the present state and one of the previous state. */
 async function guardedWorker(subject: Subject): Promise<Process> {
   const worker = workerOf(subject);
   await expect.poll(() => processesOf(subject).filter(({ parent }) => parent === worker.pid).length).toBe(2);

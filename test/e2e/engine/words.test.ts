@@ -1,4 +1,4 @@
-/** What is a session's own word, and how far it goes: it may speak wrongly of itself, and of nothing else. */
+/** What a session can forge: reports about itself, and nothing else. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Laboratory } from './laboratory.ts';
 
