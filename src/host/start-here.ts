@@ -20,6 +20,6 @@ export interface StartOptions extends Pick<LocalEngineOptions, 'onLaunch'> {
 export async function startHere(config: Config, { headStart, signal, ...options }: StartOptions): Promise<Started> {
   const environment = await choosePython(config, signal);
   const { python, cacheDir } = environment;
-  const process = { config, python, cacheDir, ...(headStart && { headStart }), ...(signal && { signal }) };
-  return { environment, engine: await startLocalEngine({ ...process, ...options }) };
+  const launch = { config, python, cacheDir, ...(headStart && { headStart }), ...(signal && { signal }) };
+  return { environment, engine: await startLocalEngine({ ...launch, ...options }) };
 }
