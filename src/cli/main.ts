@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import path from 'node:path';
 import { startAhead } from './head-start.ts';
 import { Lifetime } from './terminal/lifetime.ts';
-import { Output } from './terminal/output.ts';
+import { OutputStream } from './terminal/output-stream.ts';
 
 const { XDG_CACHE_HOME, HOME } = process.env;
 const cacheHome = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'));
@@ -19,8 +19,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (!lifetime.receive(signal)) process.exit(lifetime.exitCode);
   });
 }
-const stdout = new Output(process.stdout, () => lifetime.receive('SIGPIPE'));
-const stderr = new Output(process.stderr, () => {});
+const stdout = new OutputStream(process.stdout, () => lifetime.receive('SIGPIPE'));
+const stderr = new OutputStream(process.stderr, () => {});
 
 const { runProgram } = await import('./program.ts');
 const exitCode = await runProgram(args, {

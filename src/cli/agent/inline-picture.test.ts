@@ -4,7 +4,7 @@ import { inlinePicture } from './inline-picture.ts';
 
 const PNG = Buffer.alloc(6200, 7);
 
-test('kitty and its kin get pieces of at most 4096 characters, which together are the picture', () => {
+test('kitty and similar terminals get pieces of at most 4096 characters, which together are the picture', () => {
   for (const environment of [{ TERM: 'xterm-kitty' }, { TERM_PROGRAM: 'ghostty' }, { TERM_PROGRAM: 'WezTerm' }]) {
     const text = (inlinePicture(PNG, environment) ?? '').replaceAll('\u001B', '!');
     const pieces = [...text.matchAll(/!_G(?<keys>[^;]*);(?<data>[^!]*)!\\/gu)].map(({ groups }) => groups);

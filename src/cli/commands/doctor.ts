@@ -13,7 +13,7 @@ import {
   describeProbe,
   describePython,
   describeWalls,
-  type Finding,
+  type DoctorFinding,
 } from '../doctor/findings.ts';
 import { freeBytes, openFilesLimit, probeWalls } from '../doctor/machine.ts';
 import { configOf, type MachineFlags } from '../session/flags.ts';
@@ -28,7 +28,7 @@ interface DoctorReport {
   readonly canOpenSessions: boolean;
   readonly python: Environment | null;
   readonly isolation: Isolation | null;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly DoctorFinding[];
 }
 
 /** The installed package. */
@@ -63,7 +63,7 @@ async function examine({ version, pythonSide }: Installation, examination: Exami
   const machine = describeMachine(config.dataDir);
   let python: Environment | null = null;
   let isolation: Isolation | null = null;
-  const findings: Finding[] = [];
+  const findings: DoctorFinding[] = [];
   try {
     python = await choosePython(config, signal);
     findings.push(...describePython(python));
@@ -91,14 +91,14 @@ async function tryOut({ flags, context }: Examination): Promise<Isolation> {
   throw new VivariumError('ENGINE_FAILED', `A session was opened, but the test run in it ended as ${outcome.status}.`);
 }
 
-function describeFailure(group: Finding['group'], name: string, error: unknown): Finding {
+function describeFailure(group: DoctorFinding['group'], name: string, error: unknown): DoctorFinding {
   if (!(error instanceof VivariumError)) throw error;
   const advice =
     group === 'Python' ? 'run `vivarium setup`, or choose an interpreter with --python' : 'see the lines below';
   return failed(group, name, error.message, advice);
 }
 
-async function describeMachine(dataDir: string): Promise<Finding[]> {
+async function describeMachine(dataDir: string): Promise<DoctorFinding[]> {
   const [isThere, free, files] = await Promise.all([
     stat(dataDir).then(
       () => true,

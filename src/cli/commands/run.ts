@@ -109,7 +109,7 @@ async function explain(
 
 /** A person at a terminal may not know that the files are removed with the session. */
 async function nameLostFiles(session: Session, context: Context): Promise<void> {
-  const { files } = await session.files.list();
+  const { files } = await session.files.list().catch(() => ({ files: [] })); // the notice is not worth an error
   const names = [...new Set(files.map(({ path: name }) => name.split('/')[0] ?? ''))];
   if (names.length === 0) return;
   const more = names.length > MAX_NAMED_FILES ? ` and ${names.length - MAX_NAMED_FILES} more` : '';

@@ -4,7 +4,7 @@ import { PROMISED_LIBRARIES } from '../../environment/inventory.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { ProbeAnswer } from './machine.ts';
 
-export interface Finding {
+export interface DoctorFinding {
   readonly group: 'Python' | 'Walls' | 'Limits' | 'Machine';
   readonly name: string;
   /** `weak`: works, but not as well as it could. */
@@ -14,18 +14,18 @@ export interface Finding {
   readonly advice?: string;
 }
 
-type FindingGroup = Finding['group'];
+type FindingGroup = DoctorFinding['group'];
 export type WallProbe = Readonly<Record<string, ProbeAnswer>>;
 
-export function ok(group: FindingGroup, name: string, detail: string): Finding {
+export function ok(group: FindingGroup, name: string, detail: string): DoctorFinding {
   return { group, name, status: 'ok', detail };
 }
 
-export function weak(group: FindingGroup, name: string, detail: string, advice: string): Finding {
+export function weak(group: FindingGroup, name: string, detail: string, advice: string): DoctorFinding {
   return { group, name, status: 'weak', detail, advice };
 }
 
-export function failed(group: FindingGroup, name: string, detail: string, advice: string): Finding {
+export function failed(group: FindingGroup, name: string, detail: string, advice: string): DoctorFinding {
   return { group, name, status: 'failed', detail, advice };
 }
 
@@ -36,7 +36,7 @@ const SOURCES = {
   remote: 'on a Jupyter server',
 } as const satisfies Record<Environment['source'], string>;
 
-export function describePython(environment: Environment): Finding[] {
+export function describePython(environment: Environment): DoctorFinding[] {
   const { python, version, source, libraries } = environment;
   const advice = (name: string): string =>
     source === 'given' ? `${python} -m pip install ${name}` : 'run `vivarium setup` with access to a package index';
@@ -53,8 +53,8 @@ export function describePython(environment: Environment): Finding[] {
 const USE_DEFAULT = 'omit --isolation and VIVARIUM_ISOLATION to get the strongest isolation';
 
 /** The walls around a session that was opened. */
-export function describeWalls(isolation: Isolation, probe: WallProbe): Finding[] {
-  const walls = (name: string, isBest: boolean, detail: string, advice: string): Finding =>
+export function describeWalls(isolation: Isolation, probe: WallProbe): DoctorFinding[] {
+  const walls = (name: string, isBest: boolean, detail: string, advice: string): DoctorFinding =>
     isBest ? ok('Walls', name, detail) : weak('Walls', name, detail, advice);
   const { level, files, network, proc, uid, seccomp, landlock } = isolation;
   const whyNot = (name: string): string => probe[name]?.detail ?? USE_DEFAULT;
@@ -92,20 +92,17 @@ const PROC = {
   host: 'shows all processes of this machine',
 } as const satisfies Record<Isolation['proc'], string>;
 
-export function describeLimits({ memory, processes, disk }: Isolation, probe: WallProbe): Finding[] {
+export function describeLimits({ memory, processes, disk }: Isolation, probe: WallProbe): DoctorFinding[] {
   const cgroup = probe['cgroup'];
-  const grouped = (name: string, mechanisms: readonly string[]): Finding =>
-    mechanisms.includes('cgroup') || cgroup === undefined
-      ? ok('Limits', name, mechanisms.join(', '))
-      : weak(
-          'Limits',
-          name,
-          mechanisms.join(', '),
-          cgroup.ok ? 'control groups are switched off; remove `cgroups: false`' : cgroup.detail,
-        );
+  const grouped = (name: string, mechanisms: readonly string[], controller: string): DoctorFinding => {
+    const detail = mechanisms.join(', ');
+    if (mechanisms.includes('cgroup') || cgroup === undefined) return ok('Limits', name, detail);
+    const advice = `a writable control group of the ${controller} controller would add a limit of the kernel`;
+    return weak('Limits', name, detail, cgroup.ok ? advice : cgroup.detail);
+  };
   return [
-    grouped('memory', memory),
-    grouped('processes', processes),
+    grouped('memory', memory, 'memory'),
+    grouped('processes', processes, 'pids'),
     ok('Limits', 'disk', disk.join(', ')),
     ok('Limits', 'time', 'wall clock and processor time: interrupted first, then killed'),
     ok('Limits', 'open files', 'rlimit'),
@@ -128,7 +125,7 @@ const PROBE_NAMES: Readonly<Record<string, string>> = {
 const REQUIRED = ['userNamespace', 'namespaces', 'seccomp', 'pidfd'];
 
 /** What the kernel allows, for a machine on which no session could be opened. */
-export function describeProbe(probe: WallProbe): Finding[] {
+export function describeProbe(probe: WallProbe): DoctorFinding[] {
   return Object.entries(probe).map(([key, { ok: works, detail }]) => {
     const name = PROBE_NAMES[key] ?? key;
     if (works) return ok('Walls', name, detail);

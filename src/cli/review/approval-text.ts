@@ -2,19 +2,19 @@
 import { readShown, type Shown } from '../../service/approval/shown.ts';
 import type { Approval } from '../../storage/approval/approval.ts';
 import { makeVisible } from '../../text/visible.ts';
-import type { Output } from '../terminal/output.ts';
+import type { OutputStream } from '../terminal/output-stream.ts';
 import { alignColumns } from '../terminal/table.ts';
-import { Frame, inLine } from './frame.ts';
+import { TextFrame, inLine } from './text-frame.ts';
 
 const MAX_FACT_CHARS = 400;
 const LABEL_CHARS = 14;
 
 /** Prints the approval with everything that matters for the decision. */
-export async function printReview(approval: Approval, output: Output): Promise<void> {
+export async function printReview(approval: Approval, output: OutputStream): Promise<void> {
   const { columns } = output;
   const shown = readShown(approval.payload);
   const section = async (title: string, text: string): Promise<void> => {
-    if (text.trim() !== '') await output.write(`${output.style('bold', title)}\n${Frame.around(text, columns)}`);
+    if (text.trim() !== '') await output.write(`${output.style('bold', title)}\n${TextFrame.around(text, columns)}`);
   };
   const width = columns === undefined ? MAX_FACT_CHARS : Math.max(20, columns - LABEL_CHARS);
   const cut = factsOf(approval, shown).map(([name, text]) => [name, inLine(text, width)]);

@@ -19,7 +19,7 @@ export interface FollowOptions extends PrintOptions {
   readonly sameAgain: string;
 }
 
-/** Follows a request until it ends or waits for a decision that nobody makes here. Resolves to the exit code. */
+/** Follows a request until it ends or waits for a decision that cannot be made here. Resolves to the exit code. */
 export async function follow(
   events: AsyncIterable<ServiceEvent>,
   options: FollowOptions,

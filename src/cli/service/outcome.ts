@@ -6,7 +6,7 @@ import { successOnTheWire, type PythonServiceResult } from '../../service/result
 import type { Approval } from '../../storage/approval/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../terminal/context.ts';
-import { Frame, inLine } from '../review/frame.ts';
+import { TextFrame, inLine } from '../review/text-frame.ts';
 import { readShown } from '../../service/approval/shown.ts';
 import { alignColumns } from '../terminal/table.ts';
 
@@ -111,7 +111,7 @@ export async function printFailure(
   }
   const traceback = 'tracebackInfo' in error ? String(error.tracebackInfo).slice(-MAX_TRACEBACK_CHARS) : '';
   await stderr.line(`${stderr.style('red', 'error:')} ${title}`);
-  await stderr.write(Frame.around([traceback.trimEnd(), message].filter(Boolean).join('\n'), stderr.columns));
+  await stderr.write(TextFrame.around([traceback.trimEnd(), message].filter(Boolean).join('\n'), stderr.columns));
   const paths = [
     ['Notebook', notebookPath],
     ['Folder', folderPath],
@@ -128,15 +128,15 @@ async function printPaths(paths: readonly (readonly string[])[], output: Context
     await output.line(alignColumns(paths.map(([label = '', file = '']) => [label, inLine(file, 4000)])));
 }
 
-interface FailureReport {
+interface FailureMessage {
   readonly status: 'failed' | 'rejected' | 'refused';
   readonly title: string;
   readonly exitCode: number;
 }
 
 /** Uses the exit codes of src/errors.ts for the same kinds of failure. */
-function failureOf(error: PythonExecutorError): FailureReport {
-  const failed = (title: string, exitCode: number): FailureReport => ({ status: 'failed', title, exitCode });
+function failureOf(error: PythonExecutorError): FailureMessage {
+  const failed = (title: string, exitCode: number): FailureMessage => ({ status: 'failed', title, exitCode });
   switch (nameOf(error)) {
     case 'ExecutionRejectedError':
       return { status: 'rejected', title: 'the code was rejected, so it was not run', exitCode: NOT_PERMITTED };

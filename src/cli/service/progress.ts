@@ -1,18 +1,18 @@
 import type { Progressed, ServiceEvent } from '../../service/service.ts';
-import type { Output } from '../terminal/output.ts';
-import { Frame } from '../review/frame.ts';
+import type { OutputStream } from '../terminal/output-stream.ts';
+import { TextFrame } from '../review/text-frame.ts';
 
 const REFRESH_MS = 100;
 
 /** Shows the progress of a request and the output of its code. */
 export class ProgressDisplay {
-  readonly #output: Output;
-  #frame: Frame | undefined;
+  readonly #output: OutputStream;
+  #frame: TextFrame | undefined;
   #title = '';
   #tokens = 0;
   #shownAt = 0;
 
-  constructor(output: Output) {
+  constructor(output: OutputStream) {
     this.#output = output;
   }
 
@@ -36,7 +36,7 @@ export class ProgressDisplay {
       case 'token':
         return this.#count();
       case 'output':
-        this.#frame ??= new Frame(this.#output.columns);
+        this.#frame ??= new TextFrame(this.#output.columns);
         await this.#output.write(this.#frame.add(event.text));
     }
   }

@@ -11,7 +11,7 @@ export interface OpenedSession extends AsyncDisposable {
   readonly host: Host;
 }
 
-/** What the command will do with the session. What it does not need is left out, since somebody waits for the start. */
+/** What the command needs. Leaving out the rest makes the start quicker. */
 export interface SessionUse {
   /** Whether the session runs once; then no twin protects its state. */
   readonly runsOnce: boolean;

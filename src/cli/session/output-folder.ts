@@ -12,7 +12,7 @@ export interface OutputFolderOptions {
   readonly report: (words: string) => Promise<void>;
 }
 
-type FileSource = Parameters<RunFolder['add']>[1];
+type CopySource = Parameters<RunFolder['add']>[1];
 
 /** A folder of the user's that gets copies of what runs produce. */
 export class OutputFolder {
@@ -73,7 +73,7 @@ export class OutputFolder {
   async #add(
     kind: string,
     name: string,
-    { source, sizeBytes }: { readonly source: FileSource | Promise<FileSource>; readonly sizeBytes: number },
+    { source, sizeBytes }: { readonly source: CopySource | Promise<CopySource>; readonly sizeBytes: number },
   ): Promise<void> {
     try {
       const { path: copy } = await this.#folder.add(name, await source, sizeBytes);

@@ -18,7 +18,7 @@ export class Lifetime {
     return this.#cause === undefined ? 0 : 128 + constants.signals[this.#cause];
   }
 
-  /** Standard output was closed by its reader, so there is nobody to explain anything to. */
+  /** Standard output was closed by its reader, so there is no need to explain anything. */
   get isReaderGone(): boolean {
     return this.#cause === 'SIGPIPE';
   }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { Frame, inLine } from './frame.ts';
+import { TextFrame, inLine } from './text-frame.ts';
 
 test('every line is marked, also those that a terminal would break', () => {
-  expect(Frame.around('one\n\ntwo\n', undefined)).toBe('│ one\n│ \n│ two\n');
-  const broken = Frame.around(`${'x'.repeat(17)}error: it is ours\n表表表表表表表表表表`, 20);
+  expect(TextFrame.around('one\n\ntwo\n', undefined)).toBe('│ one\n│ \n│ two\n');
+  const broken = TextFrame.around(`${'x'.repeat(17)}error: it is ours\n表表表表表表表表表表`, 20);
   for (const line of broken.trimEnd().split('\n')) expect(line).toMatch(/^[│┆] .{1,17}$/u);
   expect(broken.replaceAll(/\n┆ /g, '')).toBe(`│ ${'x'.repeat(17)}error: it is ours\n│ 表表表表表表表表表表\n`);
 });
 
 test('output comes through in pieces, without what controls a terminal', () => {
-  const frame = new Frame(undefined);
+  const frame = new TextFrame(undefined);
   expect(frame.add('.')).toBe('│ .');
   expect(frame.add('.\nred: \u001B[3')).toBe('.\n');
   expect(frame.add('1mred\u001B[0m\r\n10%\r20%')).toBe('│ red: red\n');

@@ -11,7 +11,7 @@ const CONTROL = /[\p{Cc}\p{Cs}]/u;
  * Marks every line of untrusted text, including the lines that result from wrapping at the edge of the terminal. No such
  * line can be mistaken for one of ours.
  */
-export class Frame {
+export class TextFrame {
   readonly #columns: number;
   #held = '';
   #column = 0;
@@ -22,7 +22,7 @@ export class Frame {
 
   /** Frames a complete text. */
   static around(text: string, columns: number | undefined): string {
-    const frame = new Frame(columns);
+    const frame = new TextFrame(columns);
     return frame.#lay(`${makeVisible(text.replace(/\n$/, ''))}\n`);
   }
 

@@ -9,7 +9,7 @@ const USUAL_SIZE = { columns: 80, rows: 24 };
 type TextStyle = Parameters<typeof styleText>[0];
 
 /** Standard output or standard error. Waits for slow readers, and discards text once the reader has gone. */
-export class Output {
+export class OutputStream {
   readonly #stream: WriteStream;
   #isGone = false;
   #isAtLineStart = true;
