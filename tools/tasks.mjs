@@ -1,19 +1,24 @@
 /** What each npm script does once everything is installed. Plain JavaScript, like the bootstrap that loads it. */
 import { rmSync } from 'node:fs';
 
+const RUFF = ['node', 'tools/ruff.ts'];
 const CHECKS = {
-  tsc: ['--noEmit'],
-  oxlint: ['--type-aware', '--deny-warnings'],
-  oxfmt: ['--check'],
-  knip: ['--no-progress'],
+  tsc: ['tsc', '--noEmit'],
+  oxlint: ['oxlint', '--type-aware', '--deny-warnings'],
+  oxfmt: ['oxfmt', '--check'],
+  knip: ['knip', '--no-progress'],
+  pyright: ['pyright'],
+  ruff: [...RUFF, 'check', '--quiet', '--output-format', 'concise'],
+  'ruff format': [...RUFF, 'format', '--check', '--quiet'],
 };
+const FIXES = [['oxlint', '--type-aware', '--fix'], ['oxfmt'], [...RUFF, 'check', '--fix'], [...RUFF, 'format']];
 
 /** `run` starts a command and resolves to its exit code; `args` came after the name of the script. */
 export const TASKS = {
   start: { needsPython: true, run: ({ run, args }) => run('node', ['examples/tour.ts', ...args]) },
   test: { needsPython: true, run: ({ run, args }) => run('vitest', ['run', ...args]) },
-  check: { needsPython: false, run: check },
-  fix: { needsPython: false, run: ({ run }) => sequence(run, [['oxlint', '--type-aware', '--fix'], ['oxfmt']]) },
+  check: { needsPython: true, run: check },
+  fix: { needsPython: true, run: ({ run }) => sequence(run, FIXES) },
   build: { needsPython: false, run: build },
   bench: { needsPython: true, run: ({ run, args }) => run('node', ['bench/main.ts', ...args]) },
   setup: { needsPython: true, run: () => 0 },
@@ -21,9 +26,9 @@ export const TASKS = {
 
 async function check({ run }) {
   const results = await Promise.all(
-    Object.entries(CHECKS).map(async ([tool, toolArgs]) => {
+    Object.entries(CHECKS).map(async ([tool, [command, ...args]]) => {
       const output = [];
-      const code = await run(tool, toolArgs, { onOutput: (chunk) => output.push(chunk) });
+      const code = await run(command, args, { onOutput: (chunk) => output.push(chunk) });
       console.log(code === 0 ? `ok      ${tool}` : `FAILED  ${tool}\n${Buffer.concat(output).toString().trimEnd()}\n`);
       return code;
     }),

@@ -1,13 +1,19 @@
-"""Classes of named fields: what we need of `dataclasses`, whose import takes longer than all else that a zygote begins with."""
+"""Classes of named fields: the part of `dataclasses` that we need, without its slow import."""
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar  # slow to load
+
+    SomeRecord = TypeVar("SomeRecord", bound="Record")
 
 
 class Fields:
     """Fields are the annotations of the class, in that order; what has a default may be left out."""
 
     _names: tuple[str, ...] = ()
-    _defaults: dict[str, object] = {}
+    _defaults: dict[str, object] = {}  # noqa: RUF012 - each subclass gets its own
 
     def __init_subclass__(cls) -> None:
         cls._names = tuple(cls.__annotations__)
@@ -26,7 +32,7 @@ class Fields:
 class Record(Fields):
     """Such fields that stay as they are made; equal where all of them are."""
 
-    def replaced(self, **changes: object) -> Record:
+    def replaced(self: SomeRecord, **changes: object) -> SomeRecord:
         """The same with other values for some fields."""
         return type(self)(**{**vars(self), **changes})
 

@@ -7,14 +7,15 @@ import os
 import select
 import struct
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # slow to load
+
 LENGTHS = struct.Struct(">II")
 MAX_FRAME = 64 << 20
 GO = b"g"  # lets a forked process go on once its limits are attached
-# The part of `json` that does the work. A `JSONEncoder` makes another for each text, to remember what it is inside of: ours
-# are never circular. Without indent, unsorted, no odd keys, no NaN.
-_pieces_of = json.encoder.c_make_encoder(
-    None, json.JSONEncoder().default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
-)
+# Our own frames are never circular. Numbers that JSON lacks were replaced before they get here.
+_to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 _from_json = json.JSONDecoder().raw_decode
 
 
@@ -24,7 +25,7 @@ class Closed(Exception):
 
 def encode(header: dict[str, object], payload: bytes = b"") -> bytes:
     """One frame as bytes."""
-    text = "".join(_pieces_of(header, 0)).encode("ascii")
+    text = _to_json(header).encode("ascii")
     return LENGTHS.pack(len(text), len(payload)) + text + payload
 
 
@@ -43,7 +44,7 @@ def write_all(fd: int, data: bytes) -> None:
             select.select([], [fd], [])
 
 
-def receive(fd: int) -> dict[str, object]:
+def receive(fd: int) -> dict[str, Any]:
     """Read the header of one frame of the host, which sends nothing behind it; `Closed` at the end of the stream."""
     text_length, payload_length = LENGTHS.unpack(read_exactly(fd, LENGTHS.size))
     if text_length > MAX_FRAME or payload_length > 0:
@@ -70,7 +71,7 @@ def read_exactly(fd: int, count: int) -> bytes:
 
 
 def skip_past(fd: int, token: bytes) -> None:
-    """Discard input up to and including `token`, after which the sender waits: whatever an earlier reader left unread."""
+    """Discard what an earlier reader left unread, up to and including `token`. The sender waits after it."""
     window = b""
     while not window.endswith(token):
         try:

@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "display": ("values",),
     "enclosure": ("confine", "record", "wire"),
     "worker": ("cell", "confine", "display", "record", "values", "wire"),
-    "zygote": ("confine", "enclosure", "record", "wire", "worker"),
+    "zygote": ("confine", "enclosure", "record", "values", "wire", "worker"),
     "jupyter": ("cell", "display", "values"),
     "payloads": (),
 }

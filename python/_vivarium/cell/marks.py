@@ -1,8 +1,8 @@
 """Fingerprints of values: cheap, bounded, and taken without running code of the program.
 
-A mark tells: the identity and type of the value; numbers and short strings themselves; length and elements of built-in
-containers, two levels deep; attributes of plain objects, one level deep; arrays and tables by `cell.tables`. Of more than
-a few hundred elements a sample is taken, so that a change deep inside or between samples may stay unnoticed.
+A mark holds the identity and type of the value, numbers and short strings themselves, length and elements of built-in
+containers two levels deep, attributes of plain objects one level deep, and a fingerprint of arrays and tables (see
+`tables`). It samples more than a few hundred elements, so a change deep inside or between samples may go unnoticed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import GetSetDescriptorType
 from zlib import crc32
 
 from _vivarium.cell import tables
+from _vivarium.values.hints import Any
 
 Mark = tuple[object, ...]
 DEPTH = 2  # levels of containers looked into
@@ -108,7 +109,7 @@ def _mark_bytes(value: bytearray, _: int, __: list[int]) -> list[object]:
     return [crc32(value[:half]), crc32(value[-half:])]
 
 
-_LOOKS: dict[int, Callable[..., list[object]]] = {
+_LOOKS: dict[int, Callable[..., Any]] = {
     **dict.fromkeys(_SEQUENCES, _mark_sequence),
     **dict.fromkeys(_STREAMS, _mark_stream),
     **dict.fromkeys(_MAPPINGS, _mark_mapping),

@@ -38,7 +38,7 @@ class WorkspaceModules:
         self._loaded: dict[str, Loaded] = {}
 
     def install(self) -> None:
-        """Put the current directory first on the path, as notebooks do, and import from the workspace without caches."""
+        """Put the current directory first on the path, as in notebooks, and import workspace files without caches."""
         if "" not in sys.path:
             sys.path.insert(0, "")
         sys.path_hooks.insert(0, self._finder_of)

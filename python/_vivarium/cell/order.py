@@ -35,7 +35,7 @@ class Order:
         self._patience_s = PATIENCE_S
 
     def enter(self, fd: int) -> None:
-        """Something is about to be written to `fd`, one of two streams: what was written to the other one comes before it."""
+        """Call before a write to `fd`, one of two streams. What was written to the other one is read before it."""
         last, self._last = self._last, fd
         if last not in (-1, fd):
             self.await_read(last)

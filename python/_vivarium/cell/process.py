@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import _signal  # what `signal` wraps: turning each number into an enum and back takes longer than all else here
+# what `signal` wraps: turning each number into an enum and back takes longer than all else here
+import _signal  # type: ignore[import-not-found]
 import builtins
 import os
 import signal
@@ -91,7 +92,7 @@ class Process:
         theirs = (getattr(sys, "stdout", None), getattr(sys, "stderr", None))
         for stream in theirs:
             if stream is not self._stdout and stream is not self._stderr:
-                attempt(lambda: stream.flush())  # noqa: B023  called at once
+                attempt(lambda: stream.flush())  # type: ignore[union-attr]  # noqa: B023 - called at once
         attempt(self._stdout.flush)
         attempt(self._stderr.flush)
 

@@ -47,7 +47,7 @@ class Runner:
         return self._process.order
 
     def run(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
-        """Execute the pieces in order; what the program raises is raised from here. What it printed may wait for `flush`."""
+        """Run the pieces in order and raise what the program raises. What it printed may wait for `flush`."""
         pid = os.getpid()
         self._modules.refresh()
         self._process.begin_output()

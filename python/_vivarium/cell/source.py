@@ -88,7 +88,7 @@ def _parse(code: str, filename: str, flags: int) -> ast.Module:
 
 
 def _parse_python(code: str, filename: str, flags: int) -> ast.Module:
-    """Parse `code` as it is or, when it is indented as a whole, as the body of a block, which keeps lines and strings."""
+    """Parse `code` as it is or, if all of it is indented, as the body of a block, which keeps lines and strings."""
     try:
         return _ast(code, filename, flags)
     except IndentationError:

@@ -32,7 +32,7 @@ class _Channel(io.FileIO):
         return super().write(data)
 
     def seekable(self) -> bool:
-        """Say no, whatever the descriptor is when it is asked: a worker has no channels yet when its streams are made."""
+        """Say no, whatever the descriptor is now: a worker has no channels yet when its streams are made."""
         return False
 
 
@@ -55,7 +55,7 @@ class _Pace(io.BufferedWriter):
 
 
 def _flush_when_due(flush: Callable[[], None], clock: Callable[[], float]) -> Callable[[], None]:
-    """Return the function called at the end of each line; a closure, because a million lines call it a million times."""
+    """Return the function to call at the end of each line. A closure is faster, and there may be a million lines."""
     due = 0.0
     prompt = PROMPT_LINES
 
@@ -96,11 +96,11 @@ class Output(io.TextIOWrapper):
     """Text to a descriptor: line by line at first, then in blocks with a look at the clock at each line."""
 
     def __init__(self, fd: int, name: str, order: Order) -> None:
-        self._pace = _Pace(_Channel(fd, order), BUFFER_BYTES)
+        self._pace = _Pace(_Channel(fd, order), BUFFER_BYTES)  # type: ignore[arg-type]
         self._bytes = _Bytes(self._pace)
         super().__init__(self._pace, encoding="utf-8", errors="backslashreplace", line_buffering=True)
         self._name = name
-        self.mode = "w"
+        self.mode = "w"  # type: ignore[misc]
         self._pace.begin()
 
     @property
@@ -142,10 +142,10 @@ class ErrorOutput(io.TextIOWrapper):
     """Text to a descriptor, each write at once; `before` sends off what was printed before."""
 
     def __init__(self, fd: int, name: str, order: Order, before: Callable[[], None]) -> None:
-        buffer = _Through(_Channel(fd, order, before))
+        buffer = _Through(_Channel(fd, order, before))  # type: ignore[arg-type]
         super().__init__(buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True)
         self._name = name
-        self.mode = "w"
+        self.mode = "w"  # type: ignore[misc]
 
     @property
     def name(self) -> str:

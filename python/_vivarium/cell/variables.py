@@ -37,8 +37,8 @@ class Variable(TypedDict):
 class Ledger:
     """Fingerprints of the variables as they were when last asked.
 
-    Looks at values without running code of the program: rebinding is always noticed, a change in place wherever the
-    fingerprint reaches (see `cell.marks`). Names with a leading underscore, modules, and what `injected` holds do not count.
+    Runs no code of the program. It always notices a new binding, and a change in place as far as the fingerprint
+    reaches (see `marks`). Names with a leading underscore, modules and what `injected` holds do not count.
     """
 
     def __init__(self, injected: Mapping[str, object] | None = None) -> None:
@@ -74,12 +74,13 @@ def inspect_variables(namespace: dict[str, object], injected: Mapping[str, objec
 
 def _variables(namespace: dict[str, object], injected: Mapping[str, object]) -> list[tuple[str, object]]:
     """Return the names and values that are the program's own."""
+    items: list[tuple[str, object]] = []
     for _ in range(3):  # a thread of the program may add a variable meanwhile
         try:
             items = list(islice(namespace.items(), LOOK_LIMIT))
             break
         except RuntimeError:
-            items = []
+            continue
     return [
         (name, value)
         for name, value in items
@@ -100,7 +101,7 @@ def _describe(value: object) -> str:
     if id(kind) in _SCALARS:
         text = text_of(value, DESCRIPTION_LIMIT)
     elif id(kind) in _SIZED:
-        text = f"{type_name(value)} of {_SIZED[id(kind)](value)}"
+        text = f"{type_name(value)} of {_SIZED[id(kind)](value)}"  # type: ignore[arg-type]
     elif id(kind) in _FUNCTIONS:
         text = f"function {value.__name__}"  # type: ignore[attr-defined]
     elif any(parent is type for parent in _mro(kind)):
@@ -108,7 +109,7 @@ def _describe(value: object) -> str:
     else:
         found: list[str] = []
         attempt(lambda: found.append(tables.describe(value) or ""))
-        text = (found and found[0]) or f"{type_name(value)} object"
+        text = "".join(found) or f"{type_name(value)} object"
     return " ".join(printable(text).splitlines())[:DESCRIPTION_LIMIT]
 
 
@@ -119,4 +120,4 @@ def _size_of(value: object) -> int:
         return sys.getsizeof(value)
     found: list[int] = []
     attempt(lambda: found.append(tables.size_of(value) or 0))
-    return (found and found[0]) or object.__sizeof__(value)
+    return sum(found) or object.__sizeof__(value)

@@ -56,7 +56,8 @@ class Group(Record):
     def remove(self, timeout_s: float = 1.0) -> bool:
         """Remove the group as soon as its last process is gone; False when that took too long."""
         deadline = time.monotonic() + timeout_s
-        return all([_remove(directory, deadline) for directory in set(self.directories.values())])
+        removed = [_remove(directory, deadline) for directory in set(self.directories.values())]  # each of them
+        return all(removed)
 
 
 class Cgroups(Record):

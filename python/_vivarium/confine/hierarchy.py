@@ -12,8 +12,8 @@ _LEAF = "vivarium-main"
 _ADVICE = {
     errno.EACCES: "run as root, or in a delegated cgroup: systemd-run --user --scope -p Delegate=yes",
     errno.EPERM: "run as root, or in a delegated cgroup: systemd-run --user --scope -p Delegate=yes",
-    errno.EROFS: "the cgroup file system is read-only: give the container a writable one (--cgroupns=private, privileged)",
-    errno.EBUSY: "other processes share our cgroup: start in one of our own, as a service or by systemd-run --scope -p Delegate=yes",
+    errno.EROFS: "the cgroup file system is read-only: start the container with a writable one (--cgroupns=private)",
+    errno.EBUSY: "other processes share our cgroup: start as a service, or by systemd-run --scope -p Delegate=yes",
 }
 
 
@@ -67,8 +67,8 @@ def enable(directory: str) -> None:
 def explain(error: OSError, places: Places) -> str:
     """Why no group could be made, and what to do."""
     where = ", ".join(sorted({directory for _, directory in places.parents}))
-    name = errno.errorcode.get(error.errno, "?")
-    return f"{name} in {where}: {_ADVICE.get(error.errno, error.strerror)}"
+    name = errno.errorcode.get(error.errno or 0, "?")
+    return f"{name} in {where}: {_ADVICE.get(error.errno or 0, error.strerror)}"
 
 
 def _step_down(directory: str) -> None:

@@ -73,6 +73,6 @@ def _write(path: str, text: str) -> None:
     try:
         os.write(fd, text.encode())
     except OSError as error:
-        raise OSError(error.errno, f"{path}: {os.strerror(error.errno)}") from error
+        raise OSError(error.errno, f"{path}: {os.strerror(error.errno or 0)}") from error
     finally:
         os.close(fd)

@@ -84,7 +84,7 @@ def mount(source: str | None, target: str, fstype: str | None = None, flags: int
     try:
         syscall("mount", texts[0], texts[1], texts[2], flags, texts[3])
     except OSError as error:
-        message = f"mount of {fstype or source or 'flags'} on {target}: {os.strerror(error.errno)}"
+        message = f"mount of {fstype or source or 'flags'} on {target}: {os.strerror(error.errno or 0)}"
         raise OSError(error.errno, message) from error
 
 

@@ -6,9 +6,9 @@ well as later. `begin_run()` comes before the code, `end_run()` after it, also w
 that were never shown and those of earlier runs that the code has changed, and closes all.
 
 `publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart", "title", "picture"}`; `data` always has
-`text/plain`, and nothing else where a figure could not be drawn; `picture` counts the pictures of the run. After `end_run`,
-`saved` lists the calls of `savefig` with a path: `{"path", "title", "chart", "picture"}`; `picture` tells which of the
-published pictures shows the same figure, if one does.
+`text/plain`, and nothing else where a figure could not be drawn; `picture` counts the pictures of the run. After
+`end_run`, `saved` lists the calls of `savefig` with a path: `{"path", "title", "chart", "picture"}`; `picture` is
+the number of the published picture of the same figure, if there is one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Figures:
                 sys.modules["matplotlib._pylab_helpers"].Gcf.destroy(manager)  # type: ignore[attr-defined]
 
     def take(self, value: Any, kind: str | None = None) -> tuple[Item, bool] | None:
-        """Return a picture as an item, and whether it is new; one that is not has its text alone. None for other values."""
+        """Return a picture as an item and whether it is new; a known one has its text alone. None for other values."""
         kind = kind or pictures.kind_of(value)
         if not kind:
             return None
@@ -142,7 +142,8 @@ class Figures:
             raise
         except BaseException as error:  # artists run code of the program
             return {
-                "text/plain": f"<{type_name(value)} that could not be drawn: {type_name(error)}: {text_of(error, 500, as_str=True)}>"
+                "text/plain": f"<{type_name(value)} that could not be drawn: "
+                f"{type_name(error)}: {text_of(error, 500, as_str=True)}>"
             }
         for mime in [mime for mime, content in data.items() if len(content) > MAX_BYTES]:
             data["text/plain"] += f" ({mime} of {len(data.pop(mime))} bytes left out)"  # type: ignore[operator]

@@ -155,7 +155,7 @@ class Image(SVG):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if self.data is None:
             return {"text/plain": str(self.url), "text/html": f'<img src="{_quote(str(self.url))}"/>'}
-        return {_image_type(bytes(self.data)): self.data}
+        return {_image_type(bytes(self.data)): self.data}  # type: ignore[arg-type]
 
 
 def _functions(publisher: Publisher) -> dict[str, Any]:

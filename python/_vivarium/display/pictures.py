@@ -89,7 +89,7 @@ def _name_of(kind: type) -> str:
 
 
 def _frame_of(figure: Any) -> tuple[Any, float, list[str]]:
-    """Return the part to draw in inches, the resolution at which it is not too large, and what is to be said about it."""
+    """Return the part to draw in inches, a resolution at which it is not too large, and notes about it."""
     whole, notes = figure.bbox_inches, []
     box = _tight_box(figure, _resolution(whole))
     if not _resolution(box) >= DPI and box.width * box.height > 4 * whole.width * whole.height:

@@ -1,6 +1,6 @@
-"""Builds enclosures: namespaces, an own root and a trusted pid 1 for each session to come.
+"""Builds enclosures: namespaces, a root of its own and a trusted pid 1 for each session.
 
-Forked from the zygote before any large import, so that what it forks is small and quick.
+The zygote forks it before any large import, so that its own forks are small and quick.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BuildSettings(Record):
 
 
 def serve(channel: socket.socket, settings: BuildSettings) -> None:
-    """Build what the zygote asks for, one after the other, until it is gone; never returns."""
+    """Build what the zygote asks for, one enclosure after the other, until it is gone. Never returns."""
     while True:
         message, fds, _, _ = socket.recv_fds(channel, 1 << 20, 1)
         if not message:
@@ -53,7 +53,7 @@ def serve(channel: socket.socket, settings: BuildSettings) -> None:
             continue
         try:
             answer, fds = _build(request, settings)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is told to whoever asked
+        except Exception as error:
             answer, fds = {"error": f"{type(error).__name__}: {error}"}, []
         answer["id"] = request["id"]
         socket.send_fds(channel, [json.dumps(answer).encode()], fds)
@@ -67,13 +67,13 @@ def _attach(group: cgroup.Group, pid: int, go: int) -> None:
         group.attach(pid)
         os.write(go, GO)
     except OSError:
-        return  # the worker says so itself, when its go does not come
+        return  # the worker reports that its go did not come
     finally:
         os.close(go)
 
 
 def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
-    """One enclosure; its lifeline and its namespaces as descriptors."""
+    """Build one enclosure. Returns its lifeline and its namespaces as descriptors."""
     make_directories(f"{settings.sessions}/{request['workspace']}", request["uid"] if settings.privileged else None)
     group = _make_group(request, settings)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -95,7 +95,7 @@ def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
 
 
 def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) -> None:
-    """Move a pid 1 into its group and tell it: that takes a grace period of the kernel, in which it builds its root."""
+    """Move a pid 1 into its group and let it go on. The move takes a while, in which it builds its root."""
     try:
         if group is not None:
             group.attach(pid)
@@ -106,12 +106,12 @@ def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) 
 
 
 def make_directories(home: str, owner: int | None) -> None:
-    """The session's place on disk, owned by the session."""
+    """Make the directories of a session, owned by its user id."""
     for path in (home, f"{home}/workspace", f"{home}/rollback"):
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            pass  # of an earlier link, or of a launcher that was killed before it gave the directory away
+            pass  # of an earlier link, or of a builder that was killed before it gave the directory away
         if owner is not None:
             os.chown(path, owner, owner, follow_symlinks=False)
 
@@ -122,13 +122,16 @@ def _make_group(request: dict, settings: BuildSettings) -> cgroup.Group | None:
     name = f"vivarium-{request['id']}"
     try:
         return settings.cgroups.create(name, memory_bytes=None, processes=None)
-    except FileExistsError:  # of a launcher that was killed while it built
+    except FileExistsError:  # of a builder that was killed meanwhile
         settings.cgroups.group(name).remove()
         return settings.cgroups.create(name, memory_bytes=None, processes=None)
 
 
 def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> int:
-    """Fork a helper that enters the new namespaces and forks pid 1 there; the pid of pid 1, or 0: the lifeline says why."""
+    """Fork pid 1 by way of a helper that enters the new namespaces.
+
+    Returns the pid of pid 1, or 0 when the lifeline has the reason.
+    """
     read_end, write_end = os.pipe()
     helper = os.fork()
     if helper == 0:
@@ -141,7 +144,7 @@ def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) 
                 os._exit(0)
             os.close(write_end)
             _become_pid1(request, settings, lifeline)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             _report(lifeline, error)
         os._exit(1)
     os.close(write_end)
@@ -153,11 +156,11 @@ def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) 
 
 def _report(lifeline: socket.socket, error: BaseException) -> None:
     last = error.__traceback__
-    while last.tb_next is not None:
+    while last is not None and last.tb_next is not None:
         last = last.tb_next
-    place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    where = f" ({os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno})" if last is not None else ""
     try:
-        lifeline.send(f"{type(error).__name__}: {error} ({place})".encode())
+        lifeline.send(f"{type(error).__name__}: {error}{where}".encode())
     except OSError:
         os._exit(1)  # nobody is listening any more
 
@@ -176,20 +179,20 @@ def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
 
 
 def _stage_mounts(request: dict) -> None:
-    """Bring asked-for mounts to a place that the session's own uid can reach: it cannot walk through private homes."""
+    """Bind requested mounts where the session's own uid can reach them: it cannot walk through private homes."""
     if not request["mounts"]:
         return
     kernel.unshare(kernel.NEWNS)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("tmpfs", STAGING, "tmpfs", 0, "mode=755,size=64k")
     for index, mount in enumerate(request["mounts"]):
-        place = f"{STAGING}/{index}"
+        target = f"{STAGING}/{index}"
         if os.path.isdir(mount["source"]):
-            os.mkdir(place)
+            os.mkdir(target)
         else:
-            os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
-        kernel.mount(mount["source"], place, None, kernel.MS_BIND | kernel.MS_REC)
-        mount["source"] = place
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        kernel.mount(mount["source"], target, None, kernel.MS_BIND | kernel.MS_REC)
+        mount["source"] = target
 
 
 def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> None:
@@ -233,7 +236,7 @@ def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket
 
 
 def pid1_filter() -> bytes:
-    """The filter of every pid 1; asked for once before the launcher is forked, each finds it made."""
+    """The filter of every pid 1; made once before the builder is forked."""
     return seccomp.assemble(shared_memory=False, families=())
 
 
@@ -255,7 +258,7 @@ def _pid_max() -> int:
 
 
 def _last_pid() -> int | None:
-    """A descriptor that tells the number which was handed out last in this namespace."""
+    """Return a descriptor from which the last pid of this namespace can be read."""
     try:
         return os.open("/proc/sys/kernel/ns_last_pid", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # no /proc, or a kernel without it

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import _signal as signal  # without enums, which would be copied into every pid 1
+# without enums, which would be copied into every pid 1
+import _signal as signal  # type: ignore[import-not-found]
 import json
 import os
 import select
@@ -15,7 +16,7 @@ IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.
 
 
 class Pid1:
-    """The one trusted process inside the walls; obeys its lifeline, hears nothing from the session."""
+    """The one trusted process inside the walls. It takes commands from its lifeline and nothing from the session."""
 
     def __init__(self, lifeline: socket.socket, pid_max: int, last_pid: int | None) -> None:
         self._lifeline = lifeline
@@ -26,7 +27,7 @@ class Pid1:
 
     def serve(self) -> None:
         """Reap and obey until the lifeline closes; never returns."""
-        for number in IGNORED:  # a handler of Python's own would let the session end its init
+        for number in IGNORED:  # Python's own handlers would let the session end its pid 1
             signal.signal(number, signal.SIG_IGN)
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_write, False)
@@ -75,15 +76,15 @@ class Pid1:
     def _sweep(self, keep: set[int], dormant: Collection[int] = ()) -> str | None:
         """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill.
 
-        What is dormant does nothing any more once it was told to end; only the others' last moment is waited for.
+        Dormant processes do nothing once they were signalled, so only the others are waited for.
         """
         deadline = time.monotonic() + SWEEP_SECONDS
         while True:
             newest = self._newest_pid()
-            told = [
+            signalled = [
                 pid for pid in self._processes(newest) if pid not in keep and self._signal(pid, signal.SIGKILL) is None
             ]
-            left = [pid for pid in told if pid not in dormant and not _has_ended(pid)]
+            left = [pid for pid in signalled if pid not in dormant and not _has_ended(pid)]
             self._reap()
             if not left and self._is_quiet(newest):
                 return None
@@ -116,7 +117,7 @@ class Pid1:
         return newest
 
     def _next_pid(self) -> int:
-        """Find the number that comes next by using it up, where the kernel does not tell the last one."""
+        """Find the number that comes next by using it up, where the kernel does not report the last one."""
         try:
             child = os.fork()
         except OSError:  # a fork bomb holds every slot

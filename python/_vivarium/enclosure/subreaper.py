@@ -11,18 +11,18 @@ from _vivarium.enclosure.pid1 import Pid1
 
 
 class Subreaper(Pid1):
-    """Adopts what the session orphans, so that nothing it started is out of reach."""
+    """Adopts what the session orphans, so everything that it started can be ended."""
 
     def __init__(self, lifeline: socket.socket, worker: int) -> None:
         super().__init__(lifeline, pid_max=0, last_pid=None)
         self._worker = worker
 
-    def _processes(self, _: int) -> list[int]:
+    def _processes(self, newest: int) -> list[int]:
         """All descendants: orphans among them are our children, since we are their subreaper."""
         return descendants(os.getpid())
 
     def _newest_pid(self) -> int:
-        return self._pid_max  # numbers tell nothing here
+        return self._pid_max  # pids of the machine say nothing about the session
 
     def _leave(self) -> None:
         self._sweep(set())
@@ -51,7 +51,7 @@ def descendants(root: int) -> list[int]:
 
 
 def end_orphans(known: set[int]) -> None:
-    """End children of ours that nobody knows: they belonged to a guard that was killed."""
+    """End children of ours that nobody knows: they belonged to a subreaper that was killed."""
     own = os.getpid()
     for pid in descendants(own):
         try:
@@ -64,7 +64,7 @@ def end_orphans(known: set[int]) -> None:
 
 
 def serve_as_subreaper(lifeline: socket.socket, worker: int) -> None:
-    """Become the guard of a worker that this process has forked; never returns."""
+    """Become the subreaper of a worker that this process has forked. Never returns."""
     kernel.close_fds_except([lifeline.fileno()])
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):

@@ -17,7 +17,7 @@ import sys
 import warnings
 from typing import Any
 
-from IPython import get_ipython
+from IPython import get_ipython  # type: ignore[import-not-found]
 
 from _vivarium.cell.modules import WorkspaceModules
 from _vivarium.cell.runner import Quitter
@@ -57,7 +57,7 @@ class Companion:
         self._echoed: dict[str, Any] = {}
 
     def arrive(self) -> dict[str, object]:
-        """Do what must wait until the first code has ended: IPython brings the streams back to what they were before it."""
+        """Do what must wait for the end of the first code, after which IPython restores the streams."""
         for stream in (sys.stdout, sys.stderr):
             in_pieces(stream)
         return self.facts()

@@ -1,7 +1,7 @@
 """Gives data that JSON can hold by dots: `context.TYPE.key.field`.
 
-Values that JSON has not, and that earlier steps left in the forms of `docs/values.md`, are made again when they are read.
-Notebooks carry the text of this file, so that it works in a plain kernel: standard library alone, others if they are there.
+Values that JSON lacks are stored in the forms of `docs/values.md`, and are rebuilt when they are read. Notebooks carry
+the text of this file, so it needs only the standard library and uses other libraries where they are installed.
 """
 
 import json
@@ -97,7 +97,7 @@ def load_context(path: str) -> Context:
 
 
 def _get(context: Context, name: str, default: Any = None) -> Any:
-    return context[name] if name in context else default
+    return context[name] if name in context else default  # noqa: SIM401 - this is that `get`
 
 
 # Not methods of the class: there, they would hide members of their name.

@@ -1,6 +1,6 @@
-"""Notes what a program tries to do beyond its own process while it runs as a preview: network, processes, files, devices.
+"""Notes what a program tries to do beyond its own process during a preview: network, processes, files, devices.
 
-Sent as init code to the session of a preview. It reports, it does not hold anybody back: the walls around the session do.
+The session of a preview runs it as init code. It reports and stops nothing: the walls of the session do that.
 `effects()` gives what was noted since the session began; repeated attempts are counted, not listed again.
 """
 
@@ -40,7 +40,7 @@ def _listen() -> _Notes:
         if look is not None:
             try:
                 look(notes, args)
-            except Exception:  # noqa: BLE001 - an odd argument is no reason to disturb the program
+            except Exception:
                 notes.omitted += 1
 
     sys.addaudithook(listener)
@@ -68,7 +68,7 @@ def _resolve(notes: _Notes, args: tuple[object, ...]) -> None:
 
 
 def _start(notes: _Notes, args: tuple[object, ...]) -> None:
-    notes.add("process", _shown(args[1] if len(args) > 1 and args[1] else args[0]))
+    notes.add("process", _shown(args[1] if len(args) > 1 and args[1] else args[0]))  # type: ignore[misc]
 
 
 def _open(notes: _Notes, args: tuple[object, ...]) -> None:

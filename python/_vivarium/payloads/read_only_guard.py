@@ -47,7 +47,7 @@ def install(settings: Settings) -> None:
 
 
 class WriteGuard:
-    """A finder of modules that finds none itself: it has those of control systems covered as soon as they are loaded."""
+    """A module finder that finds nothing itself. It covers modules of control systems as soon as they are loaded."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -58,9 +58,9 @@ def _mask_of(value: Any, data: Any, shape: tuple[int, ...]) -> Any:
     if masked is None or not any(parent is masked for parent in mro_of(type(value))):
         return None
     mask = attributes_of(value).get("_mask")
-    if type(mask) is not type(data) or mask.shape != data.shape or mask.dtype.kind != "b":
+    if type(mask) is not type(data) or mask.shape != data.shape or mask.dtype.kind != "b":  # type: ignore[union-attr]
         return None
-    return mask[tuple(slice(size) for size in shape)]
+    return mask[tuple(slice(size) for size in shape)]  # type: ignore[index]
 
 
 def _values(part: Any, mask: Any) -> object:

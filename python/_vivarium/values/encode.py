@@ -174,7 +174,7 @@ class _Encoder:
         start = self._open("{")
         shown = 0
         for name, (_, item) in list(zip(names, pairs.pairs))[: self._share(pairs.length, depth)]:
-            if not self._try(f"{',' if shown else ''}{quote(name)}:", item, depth + 1):
+            if not self._try(f"{',' if shown else ''}{quote(name)}:", item, depth + 1):  # type: ignore[arg-type]
                 break
             shown += 1
         self._close(start, "}", pairs.kind, pairs.length, shown)
@@ -248,5 +248,5 @@ def _name_of(key: object) -> str | None:
         return printable(key)
     parents = mro_of(type(key))
     if any(parent is str for parent in parents) and not any(parent is Enum for parent in parents):
-        return printable(str.__str__(key))
+        return printable(str.__str__(key))  # type: ignore[arg-type]
     return None

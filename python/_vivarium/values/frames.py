@@ -100,7 +100,7 @@ def _summary(name: str, value: object, budget: list[int]) -> dict[str, object]:
         part = frame.iloc[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
         summary |= {"columns": columns, "preview": _rows_of(part), "repr": _repr_of(frame)}
         if has_labels(frame.index):
-            summary["index"] = [_cell(label) for label in values_of(part.index, PREVIEW_ROWS)]
+            summary["index"] = [_cell(label) for label in values_of(part.index, PREVIEW_ROWS)]  # type: ignore[union-attr]
         return {**summary, "note": "; ".join(notes)} if notes else summary
     except KeyboardInterrupt:
         raise

@@ -110,7 +110,7 @@ def _dict(value: dict[object, object], room: Room) -> Pairs:
     length = dict.__len__(value)
     is_ordered = any(parent is OrderedDict for parent in mro_of(type(value)))
     if is_ordered and len(pairs) == length and all(type(key) is str for key, _ in pairs):
-        pairs = list(OrderedDict.items(value))  # hashes its keys, which only strings do without code of the program
+        pairs = list(OrderedDict.items(value))  # type: ignore[arg-type]  # hashes its keys, which only strings do without code of the program
     return Pairs("dict", pairs, length)
 
 
@@ -200,7 +200,7 @@ def _datetime(value: datetime, _: Room) -> Tag:
     day = [getattr(date, name).__get__(value) for name in ("year", "month", "day")]
     clock = [getattr(datetime, name).__get__(value) for name in _CLOCK]
     fold = datetime.fold.__get__(value)  # type: ignore[attr-defined]
-    return moment("datetime", datetime(*day, *clock, zone if trusted_zone(zone) else None, fold=fold).isoformat(), zone)
+    return moment("datetime", datetime(*day, *clock, zone if trusted_zone(zone) else None, fold=fold).isoformat(), zone)  # type: ignore[misc]
 
 
 def _date(value: date, _: Room) -> Tag:
@@ -212,7 +212,7 @@ def _date(value: date, _: Room) -> Tag:
 def _time(value: time, _: Room) -> Tag:
     zone = time.tzinfo.__get__(value)  # type: ignore[attr-defined]
     clock = [getattr(time, name).__get__(value) for name in _CLOCK]
-    return moment("time", time(*clock, zone if trusted_zone(zone) else None).isoformat(), zone)
+    return moment("time", time(*clock, zone if trusted_zone(zone) else None).isoformat(), zone)  # type: ignore[misc]
 
 
 def _timedelta(value: timedelta, _: Room) -> Tag:

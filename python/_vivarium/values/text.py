@@ -16,8 +16,9 @@ def text_of(value: object, limit: int = 20_000, *, as_str: bool = False) -> str:
     convert = str if as_str else repr
     try:
         kind = type(value)
-        if kind is int and value.bit_length() > 14_000:  # beyond it, decimal digits cost quadratic time or raise
-            return f"<int of {value.bit_length()} bits>"
+        # Beyond this size, decimal digits take quadratic time or raise.
+        if kind is int and (bits := int.bit_length(value)) > 14_000:  # type: ignore[arg-type]
+            return f"<int of {bits} bits>"
         shown, left_out = _head_of(value, kind, limit)
         text = plain(convert(shown))
     except KeyboardInterrupt:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import _signal  # without the enums of `signal`, which would be copied into every worker
+# without the enums of `signal`, which would be copied into every worker
+import _signal  # type: ignore[import-not-found]
 import json
 import os
 import socket
@@ -12,12 +13,15 @@ from _vivarium.confine import identity, kernel, landlock, limits, selftest
 from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.record import Record
-from _vivarium.values.hints import NoReturn
 from _vivarium.wire import GO
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn  # slow to load
+
 EXIT_NOT_JOINED = 113
-# The control channel and the worker's own copies of stdout and stderr, beyond the reach of programs that close every low
-# descriptor when they become daemons.
+# The control channel and the worker's own copies of stdout and stderr. Programs that become daemons close every low
+# descriptor, and these must stay open.
 CONTROL = 1024
 PRIVATE_FDS = 3
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
@@ -26,7 +30,7 @@ MAX_ADMISSION = 1 << 20
 
 
 class WorkerSettings(Record):
-    """What is known of a worker before anybody asks for its session."""
+    """What a worker knows before it has a session."""
 
     level: str
     privileged: bool
@@ -41,7 +45,7 @@ class WorkerSettings(Record):
 
 
 class Admission(Record):
-    """What a session asks for; with its settings that is all that a worker knows: nothing else of the zygote survives in it."""
+    """What a session asks for. With its settings this is all that a worker keeps of what the zygote knew."""
 
     network: bool
     memory_bytes: int
@@ -57,7 +61,7 @@ class Admission(Record):
 
 
 def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
-    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The new numbers of both ends."""
+    """In a fresh fork: enter the enclosure and do all that needs no session. Returns the new numbers of both ends."""
     os.setsid()
     kernel.close_fds_except([channel, go, *settings.namespaces])
     channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *settings.namespaces))
@@ -89,7 +93,10 @@ def move_low(fd: int) -> int:
 
 
 def join(channel: int, go: int, settings: WorkerSettings) -> Admission:
-    """Wait to be admitted, take the channels and close the walls. Any failure must end the process, and `channel` tells of it."""
+    """Wait to be admitted, take the channels and close the walls.
+
+    Any failure must end the process, and `channel` carries the reason.
+    """
     if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach, which takes milliseconds
         raise RuntimeError("the session's limits could not be attached")
     os.close(go)
@@ -110,7 +117,7 @@ def join(channel: int, go: int, settings: WorkerSettings) -> Admission:
 
 
 def report_failure(channel: int, error: BaseException) -> NoReturn:
-    """In a worker that cannot be one: tell the zygote, and end."""
+    """In a process that failed to become a worker: send the reason to the zygote, and end."""
     try:
         os.write(channel, f"{type(error).__name__}: {error}".encode()[:4096])
     finally:

@@ -6,7 +6,8 @@ survive accidents, not malice; facts such as exit, timeout and memory are decide
 
 from __future__ import annotations
 
-import _signal  # without the enums of `signal`, which take longer than the call
+# without the enums of `signal`, which take longer than the call
+import _signal  # type: ignore[import-not-found]
 import builtins
 import os
 import select
@@ -42,13 +43,13 @@ def main(channel: int, go: int, settings: WorkerSettings) -> None:
     try:
         worker = Worker(settings)
         admission = join(channel, go, settings)
-    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
+    except BaseException as error:
         report_failure(channel, error)
     try:
         worker.serve(admission)
     except wire.Closed:
         os._exit(0)
-    except BaseException:  # noqa: BLE001 - a worker that cannot report any more must be seen to end
+    except BaseException:
         os._exit(EXIT_BROKEN)
 
 
@@ -127,7 +128,7 @@ class Worker:
         try:
             self._armed = True
             self._execute(request)
-        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are results too
+        except BaseException as error:
             self._armed = False
             done["memory"] = isinstance(error, MemoryError)
             done["error"] = None if _is_clean_exit(error) else trace.describe(error)
@@ -235,7 +236,7 @@ class Worker:
         return False
 
     def _warm(self) -> None:
-        """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
+        """Touch what the next run will touch, while nobody waits: after a fork, the first write to a page is slow."""
         self._is_rehearsal = True
         with self._runner.rehearsal():
             values.attempt(
@@ -244,7 +245,7 @@ class Worker:
         self._is_rehearsal = False
 
     def _end_output(self, mark: str) -> bool:
-        """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""
+        """Mark the end of a run's output, unless the host has read all of it. What comes before belongs to the run."""
         pipes = (self._stdout, self._stderr)
         if self._results:
             is_read = self._runner.order.await_read(*pipes)  # what was printed before a value comes before it

@@ -205,8 +205,8 @@ class _LeftOut(Exception):
 def _walk(root: str, shut: dict[str, int], within: Manifest | None = None) -> Iterator[tuple[str, os.stat_result]]:
     """Yield each path below `root` with its own state, links unfollowed, parents first, "." for `root` itself.
 
-    Directories that their mode keeps shut are opened and noted in `shut`. Of directories that are none in `within`, only
-    the name is given.
+    Directories whose mode shuts us out are opened and noted in `shut`. A path that `within` does not have as a
+    directory is not entered.
     """
     yield ".", os.stat(root)
     waiting = [""]

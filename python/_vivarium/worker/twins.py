@@ -28,8 +28,8 @@ class Twins:
         self._previous: int | None = None
         self._dropped: list[int] = []
         self._snapshots = Snapshots(settings.workspace, settings.rollback, ROLLBACK_FILES)
-        self._manifest: object = "no copy of the files was made"
-        self._previous_manifest: object = None
+        self._manifest: Manifest | str = "no copy of the files was made"
+        self._previous_manifest: Manifest | str | None = None
 
     def admit(self, admission: Admission) -> None:
         """There is a session now, with limits and a wish for twins or none."""
@@ -151,7 +151,7 @@ def _thread_count() -> int:
 
 
 def _arrow_threads() -> int:
-    """How many threads may be those of Arrow's pools, which a copy makes anew when it needs them; they cannot be told apart by more."""
+    """Return how many threads may belong to Arrow's pools. Copies create those again; nothing else tells them apart."""
     arrow = sys.modules.get("pyarrow.lib")
     if arrow is None or len(sys._current_frames()) > 1:  # Python knows of others
         return 0

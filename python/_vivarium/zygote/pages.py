@@ -1,4 +1,4 @@
-"""Gathers the zygote's memory into large pages: a fork then copies some hundred entries instead of tens of thousands."""
+"""Collapses the zygote's memory into large pages: a fork then copies hundreds of entries, not tens of thousands."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ def preload(names: list[str]) -> dict[str, str]:
     for name in names:
         try:
             importlib.import_module(name)
-        except Exception as error:  # noqa: BLE001 - a broken library must not cost the others
+        except Exception as error:
             failures[name] = f"{type(error).__name__}: {error}"
     for name, rehearse in (("matplotlib.pyplot", _draw_once), ("pandas", _compute_once)):
         if name in sys.modules:
             try:
                 rehearse(sys.modules[name])
-            except Exception as error:  # noqa: BLE001 - sessions work without it, only slower
+            except Exception as error:
                 failures[name] = f"warm-up: {type(error).__name__}: {error}"
     if names:  # else there is little to collect, and somebody waits for the first result
         gc.collect()

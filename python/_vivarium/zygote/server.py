@@ -1,4 +1,4 @@
-"""The zygote's loop: opens sessions, passes commands to their pid 1, reaps, and reports facts to the host."""
+"""The zygote's loop: opens enclosures for the host, passes commands to their pid 1, reaps, and reports facts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from _vivarium import wire
 from _vivarium.enclosure.builder import make_directories
 from _vivarium.enclosure.subreaper import end_orphans
 from _vivarium.record import Fields
+from _vivarium.values.hints import Any, NoReturn
 from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.zygote.disk import DiskMeter
 from _vivarium.zygote.setup import Setup
 from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
 from _vivarium.zygote.watch import Watch, WatchedEnclosure
-from _vivarium.zygote.workers import ForkedWorker, fork_into, fork_with_subreaper
+from _vivarium.zygote.workers import ForkedWorker, WaitingWorker, fork_into, fork_with_subreaper
 
 KILLED_BY_US = "closed"
 CGROUP_SLACK = 128 << 20
@@ -25,7 +26,7 @@ OPEN_ATTEMPTS = 4
 
 
 class OpenEnclosure(Fields):
-    """A session as the zygote knows it: processes and facts, nothing that it computes."""
+    """An enclosure with a session, as the zygote knows it: processes and facts, nothing that the session computes."""
 
     id: str
     walls: Enclosure
@@ -36,7 +37,7 @@ class OpenEnclosure(Fields):
 
 
 class Server:
-    """Owner of all sessions of one zygote."""
+    """Owns all enclosures of one zygote. Without namespaces there is no supply: enclosures are made on demand."""
 
     def __init__(self, control: int, setup: Setup, supply: Supply | None) -> None:
         self._control = control
@@ -46,11 +47,11 @@ class Server:
         self._opened: dict[str, OpenEnclosure] = {}
         self._by_worker: dict[int, OpenEnclosure] = {}
         self._by_pid1: dict[int, OpenEnclosure] = {}
-        self._lifelines: dict[int, OpenEnclosure] = {}
-        self._without_namespaces = 0
+        self._by_lifeline: dict[int, OpenEnclosure] = {}
+        self._count = 0
         self._has_proven_walls = False
         self._epoll = select.epoll()
-        self._watch = Watch(self._overstepped)
+        self._watch = Watch(self._report_overstepping)
 
     def serve(self) -> ForkedWorker | None:
         """Serve until the host is gone, or return in a child that has become a worker."""
@@ -69,28 +70,25 @@ class Server:
                 if fd == wake_read:
                     os.read(wake_read, 4096)
                     continue
-                forked = self._attend(fd)
+                forked = self._handle(fd)
                 if forked is not None:
                     return forked
             self._reap()
             self._watch.tick()
 
-    def _attend(self, fd: int) -> ForkedWorker | None:
+    def _handle(self, fd: int) -> ForkedWorker | None:
         if fd == self._control:
             return self._handle_command()
         if self._supply is not None and fd == self._supply.fileno():
-            return self._take_enclosure()
-        if fd in self._lifelines:
+            return self._take_enclosure(self._supply)
+        if fd in self._by_lifeline:
             self._read_lifeline(fd)
         return None
 
     # Commands of the host
 
     def _handle_command(self) -> ForkedWorker | None:
-        try:
-            command = wire.receive(self._control)
-        except wire.Closed:
-            self._end()
+        command = self._receive()
         operation = command["op"]
         if operation == "open":
             return self._open(command)
@@ -112,15 +110,21 @@ class Server:
             self._pass_on(opened, command)
         return None
 
-    def _handle_for_unknown(self, command: dict) -> None:
+    def _receive(self) -> dict[str, Any]:
+        try:
+            return wire.receive(self._control)
+        except wire.Closed:
+            self._end()
+
+    def _handle_for_unknown(self, command: dict[str, Any]) -> None:
         if "request" in command:
-            self._report({"event": "answer", "request": command["request"], "problem": "no such session"})
+            self._report({"event": "answer", "request": command["request"], "problem": "no such enclosure"})
         elif command["op"] == "close" and self._supply is not None and self._supply.cancel(command["session"]):
             self._report({"event": "gone", "session": command["session"], "cause": KILLED_BY_US})
 
-    def _watched(self, opened: OpenEnclosure, command: dict) -> WatchedEnclosure:
+    def _watched(self, opened: OpenEnclosure, command: dict[str, Any]) -> WatchedEnclosure:
         return WatchedEnclosure(
-            session=opened.id,
+            id=opened.id,
             roots=lambda: (opened.worker, opened.walls.pid1),
             worker=command["worker"],
             dormant=frozenset(command["dormant"]),
@@ -132,8 +136,8 @@ class Server:
             is_told=command["isTold"],
         )
 
-    def _pass_on(self, opened: OpenEnclosure, command: dict) -> None:
-        """`interrupt`, `sweep` and `wake` are for the enclosure's pid 1: pids mean something only there."""
+    def _pass_on(self, opened: OpenEnclosure, command: dict[str, Any]) -> None:
+        """Send `interrupt`, `sweep` or `wake` to pid 1, because pids mean something only in its namespace."""
         try:
             os.write(opened.walls.lifeline, json.dumps(command).encode())
         except OSError as error:
@@ -141,29 +145,27 @@ class Server:
 
     # Opening
 
-    def _open(self, command: dict) -> ForkedWorker | None:
+    def _open(self, command: dict[str, Any]) -> ForkedWorker | None:
         if self._supply is None:
             return self._open_without_namespaces(command)
         enclosure = self._supply.claim(command)
-        if enclosure is None:
-            return None
-        return self._launch(command, enclosure)
+        return self._admit_in_turn(self._supply, command, enclosure) if enclosure is not None else None
 
-    def _take_enclosure(self) -> ForkedWorker | None:
+    def _take_enclosure(self, supply: Supply) -> ForkedWorker | None:
         try:
-            delivery = self._supply.receive()
+            delivery = supply.receive()
         except BuildFailed as failure:
             self._report({"event": "failed", "session": failure.command["session"], "problem": str(failure)})
             return None
         except OSError:
-            self._epoll.unregister(self._supply.fileno())
-            self._supply.replace_builder()
-            self._epoll.register(self._supply.fileno(), select.EPOLLIN)
+            self._epoll.unregister(supply.fileno())
+            supply.replace_builder()
+            self._epoll.register(supply.fileno(), select.EPOLLIN)
             return None
-        return self._fork_worker(*delivery) if delivery is not None else None
+        return self._fork_worker(supply, *delivery) if delivery is not None else None
 
-    def _fork_worker(self, command: dict | None, enclosure: Enclosure) -> ForkedWorker | None:
-        """Fork a worker into a new enclosure, for the session that waits for it or for one to come."""
+    def _fork_worker(self, supply: Supply, command: dict[str, Any] | None, enclosure: Enclosure) -> ForkedWorker | None:
+        """Fork a worker into a new enclosure, for the session that waits for it or for a later one."""
         try:
             worker = fork_into(self._worker_settings(enclosure), self._own_pid_namespace, self._disown)
         except OSError as error:
@@ -175,57 +177,55 @@ class Server:
             os.close(fd)
         enclosure.namespaces, enclosure.worker = (), worker
         try:
-            self._release(enclosure)
-        except OSError as error:  # the launcher was killed: another one comes
+            self._release(supply, enclosure, worker)
+        except OSError as error:  # the builder was killed, and is replaced
             enclosure.close()
-            return self._open_again(command, f"launcher: {error.strerror}") if command is not None else None
+            return self._open_again(command, f"builder: {error.strerror}") if command is not None else None
         if command is not None:
-            return self._launch(command, enclosure)
-        self._supply.keep(enclosure)
+            return self._admit_in_turn(supply, command, enclosure)
+        supply.keep(enclosure)
         return None
 
-    def _release(self, enclosure: Enclosure) -> None:
-        """Let a worker prepare itself, once it is in its group."""
-        worker = enclosure.worker
+    def _release(self, supply: Supply, enclosure: Enclosure, worker: WaitingWorker) -> None:
+        """Let a worker prepare itself, once it is in its control group."""
         if enclosure.group is None:
             worker.release()
             return
         try:
-            self._supply.attach(enclosure.group, worker.pid, worker.go)  # moving a process takes milliseconds
+            supply.attach(enclosure.group, worker.pid, worker.go)  # moving a process takes milliseconds
         finally:
             os.close(worker.go)
 
-    def _launch(self, command: dict, enclosure: Enclosure) -> ForkedWorker | None:
-        """Give a waiting worker its session."""
+    def _admit_in_turn(self, supply: Supply, command: dict[str, Any], enclosure: Enclosure) -> ForkedWorker | None:
+        """Give a session to the worker that waits in an enclosure, and order the next enclosure."""
         try:
-            self._admit(command, enclosure)
-        except OSError as error:  # it was killed meanwhile
+            worker = self._admit(command, enclosure)
+        except OSError as error:  # the worker was killed meanwhile
             enclosure.close()
             return self._open_again(command, f"admission: {error.strerror}")
-        self._by_worker[enclosure.worker.pid] = self._opened[command["session"]]
-        self._supply.refill()
+        self._by_worker[worker.pid] = self._opened[command["session"]]
+        supply.refill()
         return None
 
-    def _open_again(self, command: dict, problem: str) -> ForkedWorker | None:
-        """The enclosure was lost before its worker came: another one, unless that happens every time."""
+    def _open_again(self, command: dict[str, Any], problem: str) -> ForkedWorker | None:
+        """Try another enclosure after one was lost before its session began, unless that happens every time."""
         attempts = command.get("attempts", 0) + 1
         if attempts < OPEN_ATTEMPTS:
             return self._open({**command, "attempts": attempts})
         self._report({"event": "failed", "session": command["session"], "problem": problem})
         return None
 
-    def _open_without_namespaces(self, command: dict) -> ForkedWorker | None:
-        """No namespaces here: a guard takes the place of pid 1."""
-        self._without_namespaces += 1
-        workspace = command["workspace"] or f"{self._setup.instance}-{self._without_namespaces}"
-        uid = command["uid"] or self._setup.uid_of(self._without_namespaces)
+    def _open_without_namespaces(self, command: dict[str, Any]) -> ForkedWorker | None:
+        """Open a session whose pid 1 is a subreaper."""
+        self._count += 1
+        workspace = command["workspace"] or f"{self._setup.instance}-{self._count}"
+        uid = command["uid"] or self._setup.uid_of(self._count)
         make_directories(f"{self._setup.sessions}/{workspace}", uid if self._setup.privileged else None)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         group = None
         if self._setup.cgroups.kind != "none":
-            group = self._setup.cgroups.create(
-                f"vivarium-{self._setup.instance}-{self._without_namespaces}", memory_bytes=None, processes=None
-            )
+            name = f"vivarium-{self._setup.instance}-{self._count}"
+            group = self._setup.cgroups.create(name, memory_bytes=None, processes=None)
         enclosure = Enclosure(0, workspace, uid, ours.detach(), (), group)
         worker = fork_with_subreaper(theirs, self._worker_settings(enclosure), self._disown)
         if isinstance(worker, ForkedWorker):
@@ -239,7 +239,7 @@ class Server:
         return None
 
     def _disown(self) -> None:
-        """In a child: objects that own descriptors let go of them, or they would close what has their numbers later."""
+        """In a child: detach objects from their descriptors, or they would close what has those numbers later."""
         if self._supply is not None:
             self._supply.disown()
         self._epoll.close()
@@ -248,25 +248,28 @@ class Server:
         home = f"{self._setup.sessions}/{enclosure.workspace}"
         return self._setup.worker_settings(enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
 
-    def _admit(self, command: dict, enclosure: Enclosure) -> None:
-        """Hand a session to a worker. Fail closed: one whose limits cannot be set is never admitted."""
+    def _admit(self, command: dict[str, Any], enclosure: Enclosure) -> WaitingWorker:
+        """Hand a session to a worker. One whose limits cannot be set is never admitted."""
+        worker = enclosure.worker
+        if worker is None:
+            raise ProcessLookupError("the enclosure has no worker")
         admission = self._setup.admission(command, is_first=not self._has_proven_walls)
         self._limit(enclosure, admission)
         channels = self._setup.connect(command["session"], command["token"])
         try:
-            enclosure.worker.admit(admission, channels)
+            worker.admit(admission, channels)
         finally:
             for fd in channels:
                 os.close(fd)
-        is_without_namespaces = self._supply is None
-        opened = OpenEnclosure(
-            command["session"], enclosure, 0 if is_without_namespaces else enclosure.worker.pid, admission.memory_bytes
-        )
+        pid = 0 if self._supply is None else worker.pid  # a subreaper's worker is not our child
+        opened = OpenEnclosure(command["session"], enclosure, pid, admission.memory_bytes)
         self._opened[opened.id] = opened
         self._by_pid1[enclosure.pid1] = opened
-        self._lifelines[enclosure.lifeline] = opened
+        self._by_lifeline[enclosure.lifeline] = opened
         self._epoll.register(enclosure.lifeline, select.EPOLLIN)
-        self._report({"event": "opened", "session": opened.id, "workspace": enclosure.workspace, "uid": enclosure.uid})
+        facts = {"session": opened.id, "workspace": enclosure.workspace, "uid": enclosure.uid}
+        self._report({"event": "opened", **facts})
+        return worker
 
     def _limit(self, enclosure: Enclosure, admission: Admission) -> None:
         if enclosure.group is not None:
@@ -276,15 +279,15 @@ class Server:
     # Facts
 
     def _read_lifeline(self, fd: int) -> None:
-        """A pid 1 answers a command, or tells how a worker ended that is its child."""
-        opened = self._lifelines[fd]
+        """Pass on what a pid 1 says: the answer to a command, or how a worker ended that is its child."""
+        opened = self._by_lifeline[fd]
         try:
             message = os.read(fd, 65536)
         except OSError:
             message = b""
         if not message:
-            self._epoll.unregister(fd)  # pid 1 is gone: reaping it tells the rest
-            del self._lifelines[fd]
+            self._epoll.unregister(fd)  # pid 1 is gone, and is reaped next
+            del self._by_lifeline[fd]
             return
         fact = json.loads(message)
         if "exited" in fact:
@@ -302,7 +305,7 @@ class Server:
                 return
             if pid in self._by_worker:
                 opened = self._by_worker.pop(pid)
-                opened.worker = 0  # the number may come back as somebody else's
+                opened.worker = 0  # another process may get this number
                 self._report_exit(opened, status)
             elif pid in self._by_pid1:
                 self._remove(self._by_pid1.pop(pid))
@@ -323,7 +326,7 @@ class Server:
         )
 
     def _cause_of(self, opened: OpenEnclosure) -> str | None:
-        """Why the kernel or the watch ended a worker; None when the program did it by itself."""
+        """Return why the kernel or the watch ended a worker, or None when the program ended by itself."""
         cause, opened.cause = opened.cause, None
         group = opened.walls.group
         if group is not None:
@@ -334,12 +337,12 @@ class Server:
         return cause
 
     def _join_problem(self, opened: OpenEnclosure) -> str | None:
-        """What a worker wrote that failed before its walls were closed."""
+        """Return what a worker wrote that failed before its walls were closed."""
         worker, opened.walls.worker = opened.walls.worker, None
         return worker.failure_text() if worker is not None else None
 
     def _remove(self, opened: OpenEnclosure) -> None:
-        """An enclosure's pid 1 is gone, and the kernel took every process in it along."""
+        """Clean up after a pid 1 that has ended. The kernel ended every process in its enclosure."""
         problem = self._join_problem(opened)
         cause = self._cause_of(opened) or problem
         if self._supply is None:
@@ -347,18 +350,18 @@ class Server:
         self._watch.remove(opened.id)
         self._by_worker.pop(opened.worker, None)
         del self._opened[opened.id]
-        if self._lifelines.pop(opened.walls.lifeline, None) is not None:
+        if self._by_lifeline.pop(opened.walls.lifeline, None) is not None:
             self._epoll.unregister(opened.walls.lifeline)
         opened.walls.close()
         self._report({"event": "gone", "session": opened.id, "cause": cause})
 
-    def _overstepped(self, session: str, cause: str, leftovers: int) -> None:
-        """The watch saw a limit passed: the host is told and decides, as for a timeout."""
-        if session in self._opened:
-            self._report({"event": "overstepped", "session": session, "cause": cause, "leftovers": leftovers})
+    def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
+        """Report that the watch saw a limit passed. The host decides what happens, as it does at a timeout."""
+        if name in self._opened:
+            self._report({"event": "overstepped", "session": name, "cause": cause, "leftovers": leftovers})
 
     def _kill(self, opened: OpenEnclosure) -> None:
-        """End a session: by its lifeline where a guard has work to do first, else at once."""
+        """End an enclosure: by its lifeline where a subreaper has work to do first, otherwise at once."""
         if self._supply is None:
             with socket.socket(fileno=os.dup(opened.walls.lifeline)) as lifeline:
                 lifeline.shutdown(socket.SHUT_RDWR)
@@ -366,16 +369,16 @@ class Server:
         try:
             os.kill(opened.walls.pid1, signal.SIGKILL)
         except ProcessLookupError:
-            return  # already gone; reaping it tells
+            return  # already gone, and about to be reaped
 
-    def _report(self, event: dict) -> None:
+    def _report(self, event: dict[str, object]) -> None:
         try:
             wire.send(self._control, event)
         except OSError:
             self._end()
 
-    def _end(self) -> None:
-        """The host is gone: so are all sessions."""
+    def _end(self) -> NoReturn:
+        """The host is gone, so all enclosures end."""
         for opened in self._opened.values():
             self._kill(opened)
         os._exit(0)

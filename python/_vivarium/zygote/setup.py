@@ -21,7 +21,7 @@ SESSIONS = "/.sessions"
 RUN = "/.run"
 CACHE = "/.cache"
 GROUPS = "/.groups"
-# The zygote imports most of our files only when it has entered the stage.
+# The zygote imports most of our files after it has entered its own root.
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # pid 1, the worker itself, its twin and the twin of the run before.
 OWN_PROCESSES = 4
@@ -52,11 +52,11 @@ class Setup(Record):
     host_groups: tuple[str, ...]
 
     def uid_of(self, count: int) -> int:
-        """The user id of the session with this number."""
+        """Return the user id of the session with this number."""
         return self.first_uid + count if self.privileged else self.first_uid
 
     def build_settings(self) -> BuildSettings:
-        """What the launcher needs to know."""
+        """Return what the builder needs to know."""
         return BuildSettings(
             read_only=self.read_only,
             binds=(root.Bind(self.cache, CACHE),),
@@ -69,7 +69,7 @@ class Setup(Record):
         )
 
     def worker_settings(self, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> WorkerSettings:
-        """What a worker is forked with."""
+        """Return what a worker knows before it has a session."""
         walled = self.level == "namespaces"
         workspace = "/workspace" if walled else f"{home}/workspace"
         return WorkerSettings(
@@ -86,7 +86,7 @@ class Setup(Record):
         )
 
     def admission(self, command: dict, *, is_first: bool) -> Admission:
-        """What a session asks for."""
+        """Return what a session asks for."""
         wanted = command["limits"]
         return Admission(
             network=command["network"],
@@ -103,7 +103,7 @@ class Setup(Record):
         )
 
     def connect(self, session: str, token: str) -> list[int]:
-        """Three connections to the host for a worker: control, stdout, stderr. Each is an open file description of its own."""
+        """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own."""
         fds = []
         for kind in ("control", "stdout", "stderr"):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -118,7 +118,7 @@ class Setup(Record):
 
 
 def session_environment() -> dict[str, str]:
-    """The variables of every session; nothing of the host's own."""
+    """Return the environment of every session. It has nothing of the machine's own."""
     return {
         "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
@@ -135,19 +135,19 @@ def session_environment() -> dict[str, str]:
 
 
 class Probes:
-    """What is to be known of this machine, found out beside whatever else there is to do."""
+    """Finds out what this machine can do, while other work goes on."""
 
     def __init__(self) -> None:
         self._session_uids = probe.begin("sessionUids")
         self._proc = probe.begin("proc")
 
     def answer(self) -> tuple[bool, bool]:
-        """Whether sessions can have user ids of their own, and a /proc of their own."""
+        """Return whether sessions can have user ids of their own, and a /proc of their own."""
         return bool(self._session_uids()["ok"]), bool(self._proc()["ok"])
 
 
 def enter(config: dict, control: int, probes: Probes) -> Setup:
-    """Build stage 0 for the asked level and go there; raises OSError where this machine refuses."""
+    """Build a root for the zygote at this level and enter it. Raises OSError where the machine refuses."""
     cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
     has_uids, has_proc = probes.answer()
     privileged, first_uid = _session_uids(config["level"], has_uids)
@@ -193,7 +193,7 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
 
 
 def _unshare(privileged: bool, control: int) -> None:
-    """New namespaces for the zygote; as pid 1 of its own it takes along all that it ever forked."""
+    """Enter new namespaces. When the zygote, their pid 1, ends, the kernel ends everything it forked."""
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID | (0 if privileged else kernel.NEWUSER))
     if not privileged:
@@ -205,7 +205,7 @@ def _unshare(privileged: bool, control: int) -> None:
 
 
 def _wait_outside(child: int, control: int) -> None:
-    """The process that the host spawned: it only lends its pid to the zygote, and ends as the zygote ends."""
+    """In the process that the host spawned: wait for the zygote and end as it ends."""
     os.close(control)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
@@ -232,7 +232,7 @@ def _build_root(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgroup
 
 
 def _session_uids(level: str, has_uids: bool) -> tuple[bool, int]:
-    """Whether sessions get user ids of their own, and the first of them; only root can give them."""
+    """Return whether sessions get user ids of their own, which takes root, and the first of them."""
     if level == "none" or not has_uids:
         return False, os.getuid()
     # Zygotes that run side by side use ranges of their own.
@@ -240,17 +240,18 @@ def _session_uids(level: str, has_uids: bool) -> tuple[bool, int]:
 
 
 def _require_reachable(uid: int, paths: tuple[str, ...]) -> None:
-    """Without mounts of its own a session has to walk to its files and its Python like anybody else."""
+    """Raise where a session cannot reach its files and its Python: it has no mounts of its own here."""
     answer = probe.reach(uid, paths)
     if not answer["ok"]:
         raise PermissionError(
-            f"at the level 'landlock', as root, sessions run under user ids of their own, and those cannot enter {answer['detail']}. "
-            "Choose a data directory and a Python that every user can reach (VIVARIUM_HOME=/var/lib/vivarium, for example)"
+            f"at the level 'landlock', as root, sessions run under user ids of their own, and those cannot enter "
+            f"{answer['detail']}. Choose a data directory and a Python that every user can reach "
+            "(VIVARIUM_HOME=/var/lib/vivarium, for example)"
         )
 
 
 def _python_paths() -> tuple[str, ...]:
-    """Where this Python and its libraries live, unless that is part of the system anyway."""
+    """Return where this Python and its libraries are, unless system paths cover that."""
     system = root.system_paths()
     paths: list[str] = []
     for path in (sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable))):
@@ -261,7 +262,7 @@ def _python_paths() -> tuple[str, ...]:
 
 
 def _font_cache_links(cache: str) -> tuple[tuple[str, str], ...]:
-    """matplotlib scans all fonts unless it finds its list in a directory that it may write."""
+    """Return links to matplotlib's font list. Without one in a writable directory it scans all fonts."""
     try:
         names = os.listdir(f"{cache}/matplotlib")
     except FileNotFoundError:
@@ -270,7 +271,7 @@ def _font_cache_links(cache: str) -> tuple[tuple[str, str], ...]:
 
 
 def _status_bytes(key: str) -> int:
-    """A size from /proc/self/status."""
+    """Return a size from /proc/self/status."""
     with open("/proc/self/status") as file:
         for line in file:
             if line.startswith(f"{key}:"):

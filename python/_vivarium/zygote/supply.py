@@ -1,4 +1,4 @@
-"""The zygote's supply of enclosures: some ready ahead of time, others built when a session asks for something special."""
+"""The supply of enclosures: some are ready ahead of time, special ones are built when a session asks for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANCELLED: dict = {}
 
 
 class Enclosure(Fields):
-    """Walls, with a worker in them that waits for its session. Its descriptors are numbers: an object would close them in a fork."""
+    """Walls with a worker that waits for its session. Descriptors are numbers: objects would close them in a fork."""
 
     pid1: int
     workspace: str
@@ -30,7 +30,7 @@ class Enclosure(Fields):
     worker: WaitingWorker | None = None
 
     def close(self) -> None:
-        """Give it up: its pid 1 ends with its lifeline, and takes all in it along."""
+        """Close the lifeline, which ends pid 1 and with it every process inside."""
         os.close(self.lifeline)
         if self.worker is not None:
             os.close(self.worker.channel)
@@ -41,7 +41,7 @@ class Enclosure(Fields):
 
 
 class BuildFailed(Exception):
-    """An enclosure that a session waits for could not be built; the text says why."""
+    """An enclosure that a session waits for could not be built. The text says why."""
 
     def __init__(self, command: dict, problem: str) -> None:
         super().__init__(problem)
@@ -49,7 +49,7 @@ class BuildFailed(Exception):
 
 
 class Supply:
-    """Speaks with the launcher, and replaces it when it is gone."""
+    """Talks to the builder, and replaces it when it is gone."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -61,11 +61,11 @@ class Supply:
         self._count = 0
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._channel.fileno()
 
     def claim(self, command: dict) -> Enclosure | None:
-        """A ready enclosure, if one fits; otherwise one is on its way."""
+        """Return a ready enclosure if one fits. Otherwise one is on its way."""
         is_plain = not (command["mounts"] or command["network"] or command["readOnly"] or command["workspace"])
         if is_plain and self._ready:
             return self._ready.popleft()
@@ -79,7 +79,7 @@ class Supply:
         return None
 
     def cancel(self, session: str) -> bool:
-        """Nobody waits any more for what a session ordered; True when it was not delivered yet."""
+        """Cancel the order of a session. Returns whether it was still open."""
         for name, command in self._waiting.items():
             if command is not None and command["session"] == session:
                 self._waiting[name] = CANCELLED
@@ -93,17 +93,17 @@ class Supply:
             self._request(None)
 
     def receive(self) -> tuple[dict | None, Enclosure] | None:
-        """Take what the launcher has built, and the command that waits for it, if one does."""
+        """Take what the builder has built, and the command that waits for it, if any."""
         message, fds, _, _ = socket.recv_fds(self._channel, 1 << 20, 16)
         if not message:
-            raise ConnectionError("the launcher is gone")
+            raise ConnectionError("the builder is gone")
         answer = json.loads(message)
         command = self._waiting.pop(answer["id"])
         del self._requests[answer["id"]]
         if "error" in answer:
             if command is not None and command is not CANCELLED:
                 raise BuildFailed(command, answer["error"])
-            return None  # an order ahead of time is not repeated: whoever needs one next hears the reason
+            return None  # an order ahead of time is not repeated: the next session that needs one gets the reason
         group = cgroup.Group(self._setup.cgroups.kind, answer["group"]) if answer["group"] else None
         enclosure = Enclosure(answer["pid1"], answer["workspace"], answer["uid"], fds[0], tuple(fds[1:]), group)
         if command is CANCELLED:
@@ -112,27 +112,27 @@ class Supply:
         return command, enclosure
 
     def keep(self, enclosure: Enclosure) -> None:
-        """Hold an enclosure for whoever asks next."""
+        """Keep an enclosure for the next session."""
         self._ready.append(enclosure)
 
     def disown(self) -> None:
-        """In a child of the zygote: none of this is its own."""
+        """In a child of the zygote: detach from the channel."""
         self._channel.detach()
 
     def attach(self, group: cgroup.Group, pid: int, go: int) -> None:
-        """Have the launcher move a process into its group and then give it its go: it may wait, we may not."""
+        """Have the builder move a process into its group and let it go on. That takes time, and the zygote has none."""
         order = {"attach": pid, "group": group.directories}
         socket.send_fds(self._channel, [json.dumps(order).encode()], [go])
 
     def replace_builder(self) -> None:
-        """The launcher was killed: a new one gets every open order."""
+        """Start a new builder after one was killed, and repeat every open order."""
         self._channel.close()
         self._channel, self.builder = spawn_builder(self._build_settings)
         for request in self._requests.values():
             self._order(request)
 
     def remove(self, pid: int) -> bool:
-        """A pid 1 or a worker has ended; True when its enclosure was still waiting here."""
+        """Remove the enclosure of a pid 1 or worker that has ended. Returns whether it was waiting here."""
         for enclosure in self._ready:
             if pid in (enclosure.pid1, enclosure.worker and enclosure.worker.pid):
                 self._ready.remove(enclosure)
@@ -162,11 +162,11 @@ class Supply:
         try:
             self._channel.send(json.dumps(request).encode())
         except OSError:
-            return  # the launcher has just died: its successor gets every open order
+            return  # the builder has just ended, and its successor gets every open order
 
 
 def spawn_builder(settings: builder.BuildSettings) -> tuple[socket.socket, int]:
-    """Fork the launcher; our end of the channel and its pid."""
+    """Fork the builder. Returns our end of the channel and its pid."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:

@@ -1,7 +1,7 @@
-"""Watches sessions from outside: resident memory, processor time and workspace size of all their processes.
+"""Measures enclosures from outside: resident memory, processor time and workspace size of all their processes.
 
-A run is watched ten times a second. Between runs a session is watched as well, for as long as it is open: as often
-while something is at work in it, seldom once all is quiet.
+During a run it looks ten times a second. Between runs it looks as often while something works in the enclosure, and
+seldom once all is quiet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from _vivarium.zygote.disk import DiskMeter
 from _vivarium.zygote.setup import FORKED_NAME
 
 TICK_S = 0.1
-# How seldom a session is looked at in which nobody is at work: one that somebody may wake up in at any time, and another.
+# The longest pauses between looks at a quiet enclosure: one in which a process may wake up at any time, and any other.
 LIGHT_SLEEP_S = 1.0
 DEEP_SLEEP_S = 5.0
 MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
@@ -23,63 +23,61 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Measurement(Fields):
-    """What was seen of a session in one look; times since its processes began."""
+    """What one look at an enclosure found. Times count from the start of its processes."""
 
     cpu_s: float = -1.0
     busy_s: float = 0.0  # of the worker's main thread alone
     memory_bytes: int = 0
     leftovers: int = 0  # processes besides pid 1, the worker and its twins
     threads: int = 1  # of the worker
-    worker: int = 0  # its number here
+    worker: int = 0  # its pid as we see it
 
 
 class WatchedEnclosure(Fields):
-    """One session and what it may use."""
+    """One enclosure and what it may use."""
 
-    session: str
+    id: str
     roots: Callable[[], tuple[int, ...]]  # pid 1, and the worker as long as that is our child
-    worker: int  # this and the next as the session itself counts
+    worker: int  # this and the next as pids inside the enclosure
     dormant: frozenset[int]
     memory_bytes: int
     cpu_s: float | None
     disk: DiskMeter
     is_resting: bool = False  # no run is on
     busy_s: float | None = None
-    is_told: bool = False  # whoever runs code in it knows the size of its files already
-    before: Measurement = Measurement()  # each look replaces what was seen before, and changes nothing in it
+    is_told: bool = False  # the host has reported the size of its files already
+    before: Measurement = Measurement()  # each look replaces it, and nothing changes it
     last: Measurement = Measurement()
     interval_s: float = TICK_S
     next_s: float = 0.0
 
 
 class Watch:
-    """Looks at each session when it is time to. One that has overstepped is told of, and watched again when that is asked for."""
+    """Looks at each enclosure when its time comes. It reports one that is over a limit, and stops watching it."""
 
     def __init__(self, overstepped: Callable[[str, str, int], None]) -> None:
         self._overstepped = overstepped
         self._watched: dict[str, WatchedEnclosure] = {}
-        self._tolerated: dict[
-            str, int
-        ] = {}  # sizes of directories that are above their limit: to become smaller, not larger
+        self._tolerated: dict[str, int] = {}  # sizes of directories over their limit, which may only shrink
         self._base_anonymous = _status(os.getpid()).get("RssAnon", 0)
         # Where no fresh /proc can be mounted, the one in view counts pids as the outer namespace does.
         self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())
         self._translated: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def add(self, watched: WatchedEnclosure) -> None:
-        """Watch a session from now on, instead of what was asked for before."""
+        """Watch an enclosure. This replaces an earlier request for it."""
         watched.before = watched.last = self._look(watched)
         watched.disk.allow(self._tolerated.get(watched.disk.path, 0))
         watched.is_told = watched.is_told and watched.is_resting  # a run is held to what was measured before it
         watched.next_s = time.monotonic() + TICK_S
-        self._watched[watched.session] = watched
+        self._watched[watched.id] = watched
 
-    def remove(self, session: str) -> None:
-        """Stop watching a session."""
-        self._watched.pop(session, None)
+    def remove(self, name: str) -> None:
+        """Stop watching an enclosure."""
+        self._watched.pop(name, None)
 
     def next_tick_s(self) -> float:
-        """How long the loop may sleep; -1 for ever."""
+        """Return how long the loop may sleep, or -1 for ever."""
         if not self._watched:
             return -1
         return max(0.0, min(watched.next_s for watched in self._watched.values()) - time.monotonic())
@@ -90,15 +88,15 @@ class Watch:
         for watched in [one for one in self._watched.values() if one.next_s <= now]:
             cause = self._judge(watched)
             if cause is not None:
-                self.remove(watched.session)
-                self._overstepped(watched.session, cause, watched.last.leftovers)
+                self.remove(watched.id)
+                self._overstepped(watched.id, cause, watched.last.leftovers)
             watched.next_s = time.monotonic() + watched.interval_s
 
     def _judge(self, watched: WatchedEnclosure) -> str | None:
         if watched.is_resting and watched.disk.is_measured and self._is_quiet(watched):
             is_alone = watched.last.leftovers == 0 and watched.last.threads == 1
             watched.interval_s = min(2 * watched.interval_s, DEEP_SLEEP_S if is_alone else LIGHT_SLEEP_S)
-            return None  # nobody was at work since the last look, so nothing has changed
+            return None  # no process has run since the last look, so nothing has changed
         watched.interval_s = TICK_S
         watched.last = seen = self._look(watched)
         if seen.memory_bytes > watched.memory_bytes + MEMORY_SLACK:
@@ -125,7 +123,7 @@ class Watch:
         return False
 
     def _tolerate(self, watched: WatchedEnclosure) -> None:
-        """Who has too much may take some of it away, which takes a run: that is not to be ended for what was there before."""
+        """Allow the present size. Removing files takes a run, which must not be ended for what was there before."""
         disk = watched.disk
         disk.allow(disk.total)
         if disk.total > disk.limit:
@@ -142,7 +140,7 @@ class Watch:
             if number == watched.worker:
                 seen.worker, seen.threads = pid, status.get("Threads", 1)
             elif number in watched.dormant:
-                continue  # twins are the session's insurance, not its use
+                continue  # twins do not count as use
             elif pid not in roots and status.get("State") != "Z":
                 seen.leftovers += 1
             shared = self._base_anonymous if status.get("Name") == FORKED_NAME else 0

@@ -1,4 +1,4 @@
-"""Forks workers ahead of their sessions: straight into an enclosure, or under a guard where there are no namespaces."""
+"""Forks workers ahead of their sessions: into an enclosure, or below a subreaper where there are no namespaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from _vivarium.worker.join import EXIT_NOT_JOINED, Admission, WorkerSettings, pr
 
 
 class ForkedWorker(Record):
-    """What the forked child returns with, up the zygote's stack, instead of the loop's end."""
+    """What the loop returns in a forked child, which unwinds the zygote's stack."""
 
     channel: int
     go: int
@@ -24,21 +24,21 @@ class ForkedWorker(Record):
 
 
 class WaitingWorker(Record):
-    """A worker that waits for its session, seen from the zygote. Numbers, not objects: a later fork must not close them."""
+    """A worker that waits for its session. Descriptors are numbers: objects would close them in a later fork."""
 
     pid: int
     go: int
     channel: int
 
     def release(self) -> None:
-        """Its limits are attached: let it run what its session brings."""
+        """Let it go on, now that its limits are attached."""
         try:
             os.write(self.go, GO)
         finally:
             os.close(self.go)
 
     def admit(self, admission: Admission, fds: list[int]) -> None:
-        """Give it its session and the session's channels; OSError when it is gone."""
+        """Give it its session and the channels. Raises OSError when it is gone."""
         channel = socket.socket(fileno=self.channel)
         try:
             socket.send_fds(channel, [json.dumps(vars(admission)).encode()], fds)
@@ -46,11 +46,11 @@ class WaitingWorker(Record):
             channel.detach()
 
     def failure_text(self) -> str | None:
-        """What a worker said that failed before its walls were closed; afterwards there is nothing to ask it any more."""
+        """Return what a worker wrote that failed before its walls were closed. Closes the channel."""
         os.set_blocking(self.channel, False)
         try:
             text = os.read(self.channel, 4096).decode("utf-8", "replace")
-        except OSError:  # a guard holds the other end, or it was closed unread
+        except OSError:  # a subreaper holds the other end, or it was closed unread
             text = ""
         os.close(self.channel)
         return text or None
@@ -59,7 +59,7 @@ class WaitingWorker(Record):
 def fork_into(
     settings: WorkerSettings, own_pid_namespace: int, disown: Callable[[], None]
 ) -> WaitingWorker | ForkedWorker:
-    """Fork once, straight into the pid namespace of an enclosure; `disown` is for the child."""
+    """Fork once, directly into the pid namespace of an enclosure. The child calls `disown`."""
     go_read, go_write, ours, theirs = ends = _open_ends()
     try:
         kernel.setns(settings.namespaces[0])
@@ -81,7 +81,7 @@ def fork_into(
 def fork_with_subreaper(
     lifeline: socket.socket, settings: WorkerSettings, disown: Callable[[], None]
 ) -> WaitingWorker | ForkedWorker:
-    """Fork a guard, which forks the worker: what the session orphans comes back to the guard."""
+    """Fork a subreaper, which forks the worker and adopts what the session orphans."""
     go_read, go_write, ours, theirs = _open_ends()
     pid = os.fork()
     if pid == 0:
@@ -93,7 +93,7 @@ def fork_with_subreaper(
 
 
 def _open_ends() -> tuple[int, int, int, int]:
-    """Both ends of the pipe for the go, and of the channel for the admission."""
+    """Return both ends of the pipe for the go, and of the channel for the admission."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return (*os.pipe(), ours.detach(), theirs.detach())
 
@@ -103,7 +103,7 @@ def _fork_below_subreaper(lifeline: socket.socket, settings: WorkerSettings, go:
         signal.set_wakeup_fd(-1)
         kernel.become_subreaper()
         worker_go, permit = os.pipe()
-        os.write(permit, os.read(go, 1))  # the zygote attaches limits to the guard; the worker inherits them
+        os.write(permit, os.read(go, 1))  # the zygote attaches limits to the subreaper, and the worker inherits them
         os.close(permit)
         worker = os.fork()
         if worker == 0:
@@ -111,15 +111,15 @@ def _fork_below_subreaper(lifeline: socket.socket, settings: WorkerSettings, go:
         if settings.privileged:
             identity.become(settings.uid, settings.uid)
         serve_as_subreaper(lifeline, worker)
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         report_failure(channel, error)
     os._exit(EXIT_NOT_JOINED)
 
 
 def _prepare_child(settings: WorkerSettings, go: int, channel: int) -> ForkedWorker:
-    """In the child: all that can be done before there is a session."""
+    """In the child: do all that needs no session."""
     try:
         channel, go = prepare(settings, go, channel)
-    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
+    except BaseException as error:
         report_failure(channel, error)
     return ForkedWorker(channel, go, settings.replaced(namespaces=()))

@@ -114,7 +114,7 @@ class Names:
         if isinstance(node, ast.Constant):
             value = node.value
             is_text = isinstance(value, str) and len(value) <= MAX_TEXT
-            return Values({Text(value) if is_text else f"builtins.{type(value).__name__}()"})
+            return Values({Text(str(value)) if is_text else f"builtins.{type(value).__name__}()"})
         if isinstance(node, (ast.Await, ast.NamedExpr)):
             return self.of(node.value, scope)
         if isinstance(node, ast.IfExp):
