@@ -25,7 +25,7 @@ export function sessionProcesses(zygote: number): Map<string, number[]> {
 /** The zygote that this process has started last. */
 export function latestZygote(): number {
   const children = childrenByParent().get(process.pid) ?? [];
-  const zygotes = children.filter((pid) => read(`/proc/${pid}/cmdline`)?.includes('zygote.py'));
+  const zygotes = children.filter((pid) => read(`/proc/${pid}/cmdline`)?.includes('_vivarium/zygote/__main__.py'));
   const latest = zygotes.toSorted((a, b) => startOf(b) - startOf(a))[0];
   if (latest === undefined) throw new Error('no zygote is running');
   return latest;

@@ -15,10 +15,10 @@ beforeAll(async () => {
   python = (await choosePython(parseConfig({}))).python;
 });
 
-for (const file of globSync('test_*.py', { cwd: path.join(SIDE, 'tests') }).toSorted()) {
-  const name = path.basename(file, '.py');
+for (const file of globSync('tests/**/test_*.py', { cwd: SIDE }).toSorted()) {
+  const name = file.slice(0, -'.py'.length).replaceAll(path.sep, '.');
   test.concurrent(`${name} passes`, { timeout: 120_000 }, async ({ expect }) => {
-    const report = await run(python, ['-B', '-m', 'unittest', `tests.${name}`], { cwd: SIDE }).catch(
+    const report = await run(python, ['-B', '-m', 'unittest', name], { cwd: SIDE }).catch(
       (error: { stderr: string }) => error,
     );
     expect(report.stderr).toMatch(/^(OK|NO TESTS RAN)/mu);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from record import Fields, Record
+from _vivarium.record import Fields, Record
 
 
 class Point(Record):

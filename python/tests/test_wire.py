@@ -6,7 +6,7 @@ import socket
 import threading
 import unittest
 
-import wire
+from _vivarium import wire
 
 
 class Frames(unittest.TestCase):

@@ -3,7 +3,7 @@ import { codeCell, markdownCell, type CodeCell, type MarkdownCell } from './nbfo
 import { inlineText } from './text.ts';
 
 export interface ContextCellOptions {
-  /** The text of `python/cell/context.py`: the notebook needs nothing else to be installed. */
+  /** The text of `python/_vivarium/payloads/context.py`: the notebook needs nothing else to be installed. */
   readonly loader: string;
   /** The JSON file, as seen from the notebook. */
   readonly path: string;

@@ -167,7 +167,11 @@ function place(directory: string, identity: Identity | undefined): { node: strin
 }
 
 function canRead({ node, runner }: { node: string; runner: string }, identity: Identity): boolean {
-  const readable = [runner, path.join(ROOT, 'python/zygote.py'), path.join(ROOT, 'node_modules/zod/package.json')];
+  const readable = [
+    runner,
+    path.join(ROOT, 'python/_vivarium/zygote/__main__.py'),
+    path.join(ROOT, 'node_modules/zod/package.json'),
+  ];
   try {
     execFileSync(node, ['-e', 'for (const f of process.argv.slice(1)) fs.readFileSync(f)', ...readable], {
       ...identity,

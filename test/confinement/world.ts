@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { programWith, type Host } from './attempts.ts';
 
 const GREETING = 'greetings from the host';
-const SYSCALLS = new URL('../../python/confine/syscalls.json', import.meta.url);
+const SYSCALLS = new URL('../../python/_vivarium/confine/syscalls.json', import.meta.url);
 
 export interface WorldOptions {
   readonly python: string;

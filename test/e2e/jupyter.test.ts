@@ -79,9 +79,21 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     expect(logs.stdout.replaceAll('late\n', '')).toBe('mine\n');
   });
 
+  test('a program after which nobody can say what became of its variables is a crash, not a success', async () => {
+    await using broken = await openOn(engine);
+    const { outcome } = await broken.run(
+      "x = 1\nimport sys\nsys.modules['_vivarium.jupyter.companion']._companion.finish = lambda *_: 1 / 0",
+    );
+    expect(outcome).toMatchObject({
+      status: 'crashed',
+      reason: expect.stringMatching(/could not say what became of its variables: ZeroDivisionError/u) as string,
+    });
+    expect(await broken.evaluate('1 + 1')).toBe('2');
+  });
+
   test('a program that breaks our side in the kernel costs it its state, and the next run works', async () => {
     await using broken = await openOn(engine);
-    await broken.run("import sys; del sys.modules['_vivarium']");
+    await broken.run("import sys; sys.modules.pop('_vivarium.jupyter.companion')");
     const { outcome, state } = await broken.run('1');
     expect(outcome.status).toBe('crashed');
     expect(state.status).toBe('lost');

@@ -9,7 +9,7 @@ import { installNotebookTools, NotebookTools } from '../support/notebook-tools.t
 import { shownBy } from '../support/shown-outputs.ts';
 
 const INSTALL_TIMEOUT_MS = 360_000;
-const LOADER = path.resolve(import.meta.dirname, '../../python/cell/context.py');
+const LOADER = path.resolve(import.meta.dirname, '../../python/_vivarium/payloads/context.py');
 const isRequired = process.env['CI'] === 'true';
 
 let host: Host;

@@ -10,7 +10,7 @@ import { CodeGenerationError, ModelUnavailableError } from '../../src/service/fa
 import type { ExecutionFailure } from '../../src/service/generation/generator.ts';
 import { LlmGenerator } from '../../src/service/generation/llm.ts';
 import { MockGenerator } from '../../src/service/generation/mock.ts';
-import { readPython } from '../../src/engine/python-files.ts';
+import { readPayload } from '../../src/engine/python-files.ts';
 import { parseRequest } from '../../src/service/request.ts';
 import { parseTypes, TYPES_VARIABLE, typesProbe } from '../../src/service/results/actual-type.ts';
 import { validateResults, type ResultsVerdict } from '../../src/service/results/validate.ts';
@@ -28,7 +28,7 @@ async function runAndValidate(
 ): Promise<{ readonly execution: Execution; readonly verdict: ResultsVerdict; readonly isProbed: boolean }> {
   await using session = await host.createSession();
   const execution = await session.runCode(code, { resultVariable: 'results' });
-  const probe = typesProbe(await readPython('cell/result_types.py'), Object.keys(expected));
+  const probe = typesProbe(await readPayload('result_types'), Object.keys(expected));
   const { value } = await session.runCode(probe, { resultVariable: TYPES_VARIABLE, echo: 'none' });
   const types = parseTypes(value);
   return { execution, verdict: validateResults(execution.value, expected, { types }), isProbed: types !== undefined };
@@ -149,14 +149,14 @@ results = dict(
   });
 
   test('a program that takes the names of built-in functions is told apart all the same', async () => {
-    const code = 'list = dict = type = isinstance = len = str = json = None\nresults = {"x": [1]}';
+    const code = 'list = dict = type = isinstance = len = str = json = exec = globals = None\nresults = {"x": [1]}';
     const { verdict, isProbed } = await runAndValidate(code, { x: 'list' });
     expect(isProbed).toBe(true);
     expect(verdict.problems).toEqual([]);
   });
 
-  test('a program that spoils the question is judged by its JSON', async () => {
-    const code = 'exec = None\nresults = {"x": 1}';
+  test('a program that takes the functions away that the question needs is judged by its JSON', async () => {
+    const code = 'import builtins\nbuiltins.globals = None\nresults = {"x": 1}';
     const { verdict, isProbed } = await runAndValidate(code, { x: 'list' });
     expect(isProbed).toBe(false);
     expect(verdict.problems).toEqual(['results["x"] is a number, expected list.']);

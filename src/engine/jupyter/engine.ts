@@ -4,7 +4,7 @@ import { parse } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
-import { readSources } from '../python-files.ts';
+import { readKernelSources } from '../python-files.ts';
 import { Kernel, type KernelOptions } from './kernel/kernel.ts';
 import { JupyterServer } from './server/server.ts';
 import { JupyterSession } from './session.ts';
@@ -42,7 +42,7 @@ export async function startJupyterEngine({ signal, ...input }: JupyterEngineOpti
   const server = new JupyterServer(new URL(url), token);
   await server.ask(ServerVersion, 'GET', 'api', { timeoutMs: PROBE_TIMEOUT_MS, signal });
   const name = await chooseKernel(server, kernelName, signal);
-  return new JupyterEngine(server, name, await readSources());
+  return new JupyterEngine(server, name, await readKernelSources());
 }
 
 class JupyterEngine implements Engine {

@@ -125,6 +125,8 @@ export class JupyterRun implements ActiveRun {
     if ('loss' in ending) return this.#lost(ending.loss);
     const found = answerIn(Finish, ending);
     const error = errorIn(reply);
+    if ('problem' in found && this.#stopCause === null)
+      return this.#lost(`${UNANSWERED}: ${found.problem.slice(0, 300)}`);
     const answer = 'answer' in found ? { ...found.answer, value: valueIn(found.answer.value) } : {};
     const report: RunReport = { ...NO_REPORT, unprotected: UNPROTECTED, error, ...answer };
     return { outcome: this.#outcomeOf(error), report, event: null };
@@ -161,6 +163,8 @@ export class JupyterRun implements ActiveRun {
     return { outcome, report: { ...NO_REPORT, unprotected: UNPROTECTED }, event: { status: 'lost', reason } };
   }
 }
+
+const UNANSWERED = 'after the program had run, the kernel could not say what became of its variables';
 
 function neverRan(): RunResult {
   return { outcome: { status: 'cancelled' }, report: { ...NO_REPORT, unprotected: UNPROTECTED }, event: null };

@@ -10,6 +10,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Eng
   const instance = await createInstance(options.config.dataDir, options.cacheDir, stack);
   const starter = stack.use(new ZygoteStarter(options, instance));
   starter.prepare();
+  options.onLaunch?.();
   const { LocalEngine } = await import('./local-engine.ts');
   const engine = new LocalEngine(options, { instance, starter, owned: stack.move() });
   try {

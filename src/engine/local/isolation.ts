@@ -3,7 +3,7 @@ import type { ZygoteReady } from './zygote/zygote.ts';
 
 /**
  * What the walls of a zygote's sessions consist of, from what it found when it built them. Its first workers test that
- * they hold, and end without running anything if they do not: see python/confine/selftest.py.
+ * they hold, and end without running anything if they do not: see python/_vivarium/confine/selftest.py.
  */
 export function describeIsolation(ready: ZygoteReady): Isolation {
   const grouped: Mechanism[] = ready.cgroup === 'none' ? [] : ['cgroup'];

@@ -41,7 +41,8 @@ export interface RunInput {
 export interface RunsParts {
   readonly inner: EngineSession;
   readonly files: HostedFiles;
-  readonly artifacts: SessionArtifacts;
+  /** Null where nothing that runs produce is kept. */
+  readonly artifacts: SessionArtifacts | null;
   readonly settings: RunSettings;
   readonly maxQueue: number;
   /** How an earlier session of the same key ended ("was …"). The first run says so. */
@@ -63,7 +64,7 @@ interface Recipients {
 export class Runs {
   readonly #inner: EngineSession;
   readonly #files: HostedFiles;
-  readonly #artifacts: SessionArtifacts;
+  readonly #artifacts: SessionArtifacts | null;
   readonly #settings: RunSettings;
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
@@ -136,24 +137,24 @@ export class Runs {
   }
 
   async #run(request: RunRequest, { kind, transcript, listener }: Recipients): Promise<Summary> {
-    const artifacts = this.#artifacts.beginRun({ number: this.#executions, executionId: request.id });
+    const artifacts = this.#artifacts?.beginRun({ number: this.#executions, executionId: request.id });
     try {
       const running = this.#inner.run(request, (event) => {
         transcript.add(event);
-        return inTurn(event, artifacts.onEvent(event), listener);
+        return inTurn(event, artifacts?.onEvent(event), listener);
       });
       const record = this.#history.begin({ code: request.code, echo: request.echo, kind }); // while it runs
       const end = await running;
       const summary: Summary = { ...end, state: this.#settle(end.state) };
       record(transcript.items(), summary);
-      if (this.isClosed) return summary;
+      if (this.isClosed || artifacts === undefined) return summary;
       await artifacts.collect(summary, (event) => {
         transcript.add(event);
         return listener?.(event);
       });
       return artifacts.complete(summary);
     } finally {
-      await artifacts.close();
+      await artifacts?.close();
     }
   }
 

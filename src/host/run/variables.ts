@@ -1,4 +1,4 @@
-import { readPython } from '../../engine/python-files.ts';
+import { readPayload } from '../../engine/python-files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Json } from '../../execution/execution.ts';
 
@@ -24,7 +24,7 @@ export function assignments(variables: Readonly<Record<string, Json>>): string {
  * that it runs as well in a notebook elsewhere.
  */
 export async function contextAssignment(data: Readonly<Record<string, Json>>): Promise<string> {
-  const source = await readPython('cell/context.py');
+  const source = await readPayload('context');
   return [
     '_context = __import__("types").ModuleType("context")',
     `exec(${JSON.stringify(source)}, _context.__dict__)`,

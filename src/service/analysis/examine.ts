@@ -1,6 +1,6 @@
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { readAnalyzer, type ModuleSource } from '../python-files.ts';
+import { readAnalysis, type ModuleSource } from '../../engine/python-files.ts';
 import { Facts, unanalyzable } from './facts.ts';
 
 const MAX_CHARACTERS = 500_000;
@@ -20,7 +20,7 @@ export class Examiner {
   /** Rejects only when it was aborted or the engine failed; whatever is the matter with the code is in the facts. */
   async examine(code: string, options: { readonly signal?: AbortSignal } = {}): Promise<Facts> {
     if (code.length > MAX_CHARACTERS) return unanalyzable(null, `the code is longer than ${MAX_CHARACTERS} characters`);
-    this.#program ??= readAnalyzer().then(programOf);
+    this.#program ??= readAnalysis().then(analysisProgram);
     const execution = await this.#host.runOnce(`${await this.#program}\nfacts = report(${JSON.stringify(code)})`, {
       initCode: null,
       echo: 'none',
@@ -34,16 +34,16 @@ export class Examiner {
 }
 
 /** Python that makes modules out of their sources: sessions see no files of ours. JSON strings are Python strings too. */
-function programOf(modules: readonly ModuleSource[]): string {
+export function analysisProgram(modules: readonly ModuleSource[]): string {
   const loads = modules.map(({ name, source }) => `load(${JSON.stringify(name)}, ${JSON.stringify(source)})`);
   return [
     'import sys, types',
     'def load(name, source):',
     '    module = sys.modules[name] = types.ModuleType(name)',
-    '    module.__path__ = []',
+    '    module.__package__ = "_vivarium.payloads.analysis"',
     '    exec(compile(source, f"<{name}>", "exec"), module.__dict__)',
     ...loads,
-    'from analyze.report import report',
+    'report = sys.modules["_vivarium.payloads.analysis.report"].report',
   ].join('\n');
 }
 
@@ -58,10 +58,14 @@ function factsOf({ outcome, value, error }: Execution): Facts {
     case 'crashed':
       return unanalyzable(null, `the code could not be analyzed: Python crashed on it (${outcome.reason})`);
     case 'raised':
-      return unanalyzable(null, `the code could not be analyzed: ${error?.name ?? 'an exception'}`);
+      return unanalyzable(null, `the code could not be analyzed: ${describe(error)}`);
     case 'cancelled':
       return unanalyzable(null, 'the analysis of the code was cancelled');
   }
+}
+
+function describe(error: Execution['error']): string {
+  return error === undefined ? 'an exception' : `${error.name}: ${error.value}`.slice(0, 300);
 }
 
 function parseFacts(value: unknown): Facts {

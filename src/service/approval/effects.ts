@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Execution } from '../../execution/execution.ts';
 
-/** What a program tried to do beyond its own process; see python/effects.py. */
+/** What a program tried to do beyond its own process; see python/_vivarium/payloads/effects.py. */
 const Attempts = z.object({
   attempts: z
     .array(z.object({ kind: z.string().max(100), what: z.string().max(400), count: z.int().positive() }))

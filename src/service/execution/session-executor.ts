@@ -1,11 +1,13 @@
 import { VivariumError } from '../../errors.ts';
+import type { Execution, Json } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import { readPython } from '../../engine/python-files.ts';
+import { readPayload } from '../../engine/python-files.ts';
 import { WorkflowError } from '../failures.ts';
-import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
+import { parseTypes, typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
+import { unanswered } from './unanswered.ts';
 import { NOTE_WORKSPACE, wholeResults } from './whole-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -55,18 +57,14 @@ export class SessionExecutor implements CodeExecutor {
     const transcript = await stream(session, job);
     const ran = transcript.execution();
     const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
-    const value = await orElse(ran.value, () => wholeResults(session, host.artifacts, ran.value, bounds));
-    const execution = value === undefined ? ran : { ...ran, value };
-    const isOver = execution.outcome.status !== 'succeeded';
+    const value = await asking('All of `results`', () => wholeResults(session, host.artifacts, ran.value, bounds));
     return {
       startedAt,
-      execution,
+      execution: value === undefined ? ran : { ...ran, value },
       python: host.environment.python,
       outputs: transcript.items(),
-      resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
-      attempts: job.isPreview
-        ? await ask(session, `${ATTEMPTS_VARIABLE} = ${EFFECTS_NAME}()`, ATTEMPTS_VARIABLE)
-        : null,
+      resultTypes: ran.outcome.status === 'succeeded' ? await this.#askForTypes(session, job) : undefined,
+      attempts: job.isPreview ? await askForAttempts(session, ran) : null,
     };
   }
 
@@ -81,7 +79,7 @@ export class SessionExecutor implements CodeExecutor {
       initCode: [
         NOTE_WORKSPACE,
         ...(isReadOnly ? [await this.#options.guard(job)] : []),
-        ...(job.isPreview ? [await listener()] : []),
+        ...(job.isPreview ? [await effectsListener()] : []),
       ].join('\n'),
       limits: { timeoutMs: job.timeoutMs, ...(this.#options.isWalled && { memoryMb: this.#options.memoryMb }) },
       mounts: this.#options.mounts.map((mount) => ({
@@ -94,8 +92,10 @@ export class SessionExecutor implements CodeExecutor {
     });
   }
 
-  async #probe({ expected }: Job): Promise<string> {
-    return typesProbe(await readPython('cell/result_types.py'), Object.keys(expected));
+  async #askForTypes(session: Session, { expected }: Job): Promise<Json | undefined> {
+    const code = typesProbe(await readPayload('result_types'), Object.keys(expected));
+    const isAnswer = (value: Json | undefined): boolean => parseTypes(value) !== undefined;
+    return ask(session, { what: 'The types of `results`', code, resultVariable: TYPES_VARIABLE, isAnswer });
   }
 }
 
@@ -138,26 +138,48 @@ function lost(cause: unknown): WorkflowError {
   );
 }
 
-/** What the session says of itself after the code; whatever is wrong with the answer is for its reader to see. */
-function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
-  return orElse(undefined, async () => {
-    const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
+/** A preview that lost its state has lost these notes too. Its outcome says so, and it counts as incomplete. */
+async function askForAttempts(session: Session, { state }: Execution): Promise<Json | undefined> {
+  if (state.status !== 'preserved') return undefined;
+  return ask(session, {
+    what: 'What the code tried to do in its preview',
+    code: `${ATTEMPTS_VARIABLE} = ${EFFECTS_NAME}()`,
+    resultVariable: ATTEMPTS_VARIABLE,
+    isAnswer: (value) => value !== undefined,
+  });
+}
+
+interface Question {
+  readonly what: string;
+  readonly code: string;
+  readonly resultVariable: string;
+  readonly isAnswer: (value: Json | undefined) => boolean;
+}
+
+/** Asks the session about the code that it has just run. An answer that does not come is an error. */
+function ask(session: Session, { what, code, resultVariable, isAnswer }: Question): Promise<Json | undefined> {
+  return asking(what, async () => {
+    const { value, outcome, error } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
+    if (outcome.status !== 'succeeded' || !isAnswer(value)) throw unanswered(what, outcome, error);
     return value;
   });
 }
 
-/** The code has run to its end: what fails from here on is no reason to run it again. */
-async function orElse<T>(otherwise: T, attempt: () => Promise<T>): Promise<T> {
+/** The code has run to its end. What fails from here on is no reason to run it again. */
+async function asking<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
-  } catch (error) {
-    if (error instanceof VivariumError) return otherwise;
-    throw error;
+  } catch (cause) {
+    if (!(cause instanceof VivariumError)) throw cause;
+    throw new WorkflowError(
+      `${what} could not be read from the session after the code had run: ${cause.message} The code is not run again. Look at what it changed, and ask for the code anew if need be.`,
+      { stage: 'execution', cause },
+    );
   }
 }
 
-/** Init code that notes what the program tries to do; in a namespace of its own. JSON strings are Python strings too. */
-async function listener(): Promise<string> {
-  const source = JSON.stringify(await readPython('effects.py'));
+/** Init code that notes what the program tries to do, in a namespace of its own. JSON strings are Python strings too. */
+export async function effectsListener(): Promise<string> {
+  const source = JSON.stringify(await readPayload('effects'));
   return `${EFFECTS_NAME} = (lambda space: (exec(compile(${source}, "<effects>", "exec"), space), space["effects"])[1])({"__name__": "effects"})`;
 }

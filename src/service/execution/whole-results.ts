@@ -4,6 +4,7 @@ import { parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Session } from '../../host/session.ts';
 import { cutParts } from '../results/record.ts';
+import { unanswered } from './unanswered.ts';
 
 export interface Bounds {
   readonly maxBytes: number;
@@ -25,7 +26,8 @@ export async function wholeResults(
 ): Promise<Execution['value']> {
   if (value === undefined || cutParts(value).length === 0) return value;
   const name = `results-${randomUUID()}.json`; // Jupyter servers give no hidden files
-  const { files } = await session.runCode(writing(name, maxBytes), { timeoutMs, echo: 'none' });
+  const { files, outcome, error } = await session.runCode(writing(name, maxBytes), { timeoutMs, echo: 'none' });
+  if (outcome.status === 'raised' || outcome.status === 'crashed') throw unanswered('All of `results`', outcome, error);
   const ids = files.flatMap(({ path, id }) => (id === undefined ? [] : [{ path, id }]));
   try {
     const written = ids.find(({ path }) => path === name);
@@ -35,11 +37,11 @@ export async function wholeResults(
   }
 }
 
-/** Local sessions have the encoder as a module, kernels have it in their companion. */
+/** Every session has the encoder as a module. */
 function writing(name: string, maxBytes: number): string {
   const bounds = `max_items=${maxBytes}, max_bytes=${maxBytes}`;
   return `(lambda sys, os: open(os.path.join(sys._vivarium_workspace, ${JSON.stringify(name)}), "w").write(
-    (sys.modules.get("_vivarium") or sys.modules["encode.value"]).encode_value(globals().get("results"), ${bounds})
+    sys.modules["_vivarium.values.encode"].encode_value(globals().get("results"), ${bounds})
 ))(__import__("sys"), __import__("os"))`;
 }
 

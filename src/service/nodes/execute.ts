@@ -13,7 +13,7 @@ import { tell, type Parts } from './parts.ts';
 import type { Preview } from './preview.ts';
 
 type Ran = Pick<JobResult, 'startedAt' | 'python' | 'execution' | 'outputs' | 'resultTypes'>;
-/** What the guard of python/readonly_guard.py raises; the session's own word. */
+/** What the guard of python/_vivarium/payloads/read_only_guard.py raises; the session's own word. */
 const REFUSED = 'WriteRefused';
 const MAX_SOURCE = 8000;
 

@@ -1,7 +1,7 @@
 import type { FindingKind } from '../analysis/finding.ts';
 import { controlPatterns } from '../analysis/control-systems.ts';
 import type { Configuration } from '../config/schema.ts';
-import { readGuard } from '../python-files.ts';
+import { readPayload } from '../../engine/python-files.ts';
 import { writeBlock } from './decision.ts';
 
 export interface GuardOptions {
@@ -25,7 +25,7 @@ export async function readOnlyGuard(
     nativeCode: !approved.includes('native-code'),
   };
   // JSON strings are Python strings too.
-  const source = JSON.stringify(await readGuard());
+  const source = JSON.stringify(await readPayload('read_only_guard'));
   const data = JSON.stringify(JSON.stringify(settings));
   const install = `(exec(compile(${source}, "<read-only guard>", "exec"), space), space["install"](__import__("json").loads(${data})))`;
   return `if (lambda space: ${install})({"__name__": "readonly_guard"}): pass`; // a statement, so that no kernel shows its value

@@ -15,7 +15,7 @@ export interface NotebookParts {
   /** What the run printed and showed in its order, where that is known. */
   readonly outputs?: readonly TranscriptItem[] | undefined;
   readonly startedAt: Date;
-  /** The text of `python/cell/context.py`. */
+  /** The text of `python/_vivarium/payloads/context.py`. */
   readonly contextLoader: string;
   readonly pythonVersion: string;
 }

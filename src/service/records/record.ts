@@ -1,6 +1,6 @@
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
-import { readPython } from '../../engine/python-files.ts';
+import { readPayload } from '../../engine/python-files.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
 import { saveFigures, type SavedFigures } from './product/figures.ts';
@@ -211,7 +211,7 @@ export class ExecutionRecord {
       attempt,
       outputs: details.outputs,
       startedAt: startOf(details, attempt?.execution),
-      contextLoader: await readPython('cell/context.py'),
+      contextLoader: await readPayload('context'),
       pythonVersion: this.#parts.pythonVersion,
     };
   }

@@ -36,16 +36,14 @@ const ResultTypes = z.object({ results: ActualType, names: z.record(z.string(), 
 export type ResultTypes = Readonly<z.infer<typeof ResultTypes>>;
 
 /**
- * Python to run in the session after the code. `source` is the text of `python/cell/result_types.py`; it gets a
+ * Python to run in the session after the code. `source` is the text of `python/_vivarium/payloads/result_types.py`; it gets a
  * namespace of its own, since programs like to call their variables `list`, `type` or `sum`.
  */
 export function typesProbe(source: string, names: readonly string[]): string {
-  const scope = '_vivarium_scope';
-  return [
-    `${scope} = {}`,
-    `exec(${JSON.stringify(source.toWellFormed())}, ${scope})`,
-    `${TYPES_VARIABLE} = ${scope}["result_types"](globals().get("results"), ${JSON.stringify(names.map((name) => name.toWellFormed()))})`,
-  ].join('\n');
+  const asked = JSON.stringify(names.map((name) => name.toWellFormed()));
+  const run = `python.exec(${JSON.stringify(source.toWellFormed())}, space)`;
+  const call = `space["result_types"](python.globals().get("results"), ${asked})`;
+  return `${TYPES_VARIABLE} = (lambda python, space: (${run}, ${call})[1])(__import__("builtins"), {"__name__": "result_types"})`;
 }
 
 /** Undefined when the answer is no good: the program is free to spoil it, and only fools itself. */

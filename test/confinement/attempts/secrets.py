@@ -62,7 +62,7 @@ def search_zygote_objects():
     for found in gc.get_objects():
         if type(found).__name__ in ("Warden", "Record", "Supply", "Enclosure", "Unborn"):
             return True
-        if isinstance(found, types.FrameType) and found.f_code.co_filename.endswith(("warden.py", "zygote.py")):
+        if isinstance(found, types.FrameType) and found.f_code.co_filename.endswith(("zygote/server.py", "zygote/__main__.py")):
             if any(name in found.f_locals for name in ("config", "command", "born")) and found.f_code.co_name != "main":
                 return True
     return False

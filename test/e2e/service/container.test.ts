@@ -230,6 +230,17 @@ results = {'statistics': {'rows': list(range(100_000))}}`;
     expect(executionResult.filePaths.map((file) => path.basename(file))).toEqual(['out.csv']);
   });
 
+  test('the types of results are those of Python there, too: a tuple is no list', async () => {
+    await using service = await start();
+    const approved = "results = {'statistics': (1, 2)}";
+    const request = { ...REQUEST, approved_code: approved, retries: 0, expected_results: { statistics: 'list' } };
+    const failure = await service.invoke(request, config('types')).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      name: 'ResultsInvalidError',
+      message: expect.stringContaining('results["statistics"] is a tuple of int, expected list') as string,
+    });
+  });
+
   test('no session is left behind on the server', async () => {
     await using service = await start();
     await service.invoke(REQUEST, config('tidy'));

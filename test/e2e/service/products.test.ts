@@ -113,7 +113,7 @@ test('a result that nobody expected and that does not fit is noted', async () =>
 
 test('a program that spoils the words of its session only fools itself', async () => {
   const code = `import sys
-sys.modules['encode.value'].encode_value = lambda *args, **more: '[' * 100_000
+sys.modules['_vivarium.values.encode'].encode_value = lambda *args, **more: '[' * 100_000
 results = {'rows': list(range(300_000))}`;
   await using lab = await laboratory.start({ code });
   const request = { ...ANY, expected_results: { rows: 'list' }, retries: 0 };

@@ -1,14 +1,14 @@
-/** Our code inside a kernel (python/kernel): the request that injects it, and the requests that it answers. */
+/** Our code inside a kernel (python/_vivarium/jupyter): the request that injects it, and the requests that it answers. */
 import type { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 import type { RequestEnding } from './channel.ts';
 import type { ExecuteRequest } from './message.ts';
 
-const INJECT = 'kernel.inject';
+const INJECT = '_vivarium.jupyter.inject';
 const MIME = 'application/vnd.vivarium+json';
 const ANSWER = 'answer';
-const FOUND = '__import__("sys").modules["_vivarium"]';
+const FOUND = '__import__("sys").modules["_vivarium.jupyter.companion"]';
 
 /** The first request to a kernel, which injects our code. It leaves no name in the program's namespace. */
 export function injection(

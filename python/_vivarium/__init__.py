@@ -1,0 +1,1 @@
+"""The Python side of Vivarium. Sessions see this one name of ours and nothing else."""

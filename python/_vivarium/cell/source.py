@@ -1,0 +1,177 @@
+"""Turns the text of a cell into code objects that keep its own line numbers."""
+
+from __future__ import annotations
+import __future__ as future
+
+import ast
+import linecache
+import re
+from collections import namedtuple
+from types import CodeType
+
+from _vivarium.cell import magics
+from _vivarium.values.text import text_of, type_name
+
+KEPT_CELLS = 500  # how many cells' source stays available to tracebacks and inspect
+CO_COROUTINE = 0x80  # as `inspect` has it, which is slow to import
+FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
+# What is evaluated without a call, an assignment or the like, and where it has parts of which that is not known yet.
+_LOOKS: dict[type, tuple[str, ...]] = {
+    **{type(None): (), ast.Expr: ("value",), ast.Constant: (), ast.Name: (), ast.Attribute: ("value",)},
+    **{
+        ast.Subscript: ("value", "slice"),
+        ast.Slice: ("lower", "upper", "step"),
+        ast.Tuple: ("elts",),
+        ast.List: ("elts",),
+    },
+    **{ast.Dict: ("keys", "values"), ast.JoinedStr: ("values",), ast.FormattedValue: ("value", "format_spec")},
+    **{
+        ast.UnaryOp: ("operand",),
+        ast.BinOp: ("left", "right"),
+        ast.BoolOp: ("values",),
+        ast.Compare: ("left", "comparators"),
+    },
+}
+_remembered: dict[str, None] = {}  # in order of age
+
+
+class Prepared(namedtuple("Prepared", ("pieces", "flags", "looks_only"))):
+    """A cell ready to run.
+
+    `looks_only` says that the cell has nothing but names, constants, operators and the like. Objects whose operators or
+    properties have effects of their own can make that untrue: whoever goes by it compares the variables, too.
+    """
+
+    __slots__ = ()
+
+
+def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
+    """Compile `code`; whatever is wrong with it is raised as a SyntaxError.
+
+    `echo` ("all", "last" or "none") chooses the top-level expressions that become pieces of their own; `flags` are the
+    `__future__` flags of earlier cells, and `Prepared.flags` those for later ones.
+    """
+    _remember(filename, code)
+    try:
+        tree = _parse(code, filename, flags)
+        flags = _future_flags(tree, filename, flags)
+        pieces = [_compile(node, filename, flags) for node in _split(tree, code, echo)]
+    except (SyntaxError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise _syntax_error(error, code, filename) from None
+    return Prepared(pieces, flags, _looks_only(tree))
+
+
+def _remember(filename: str, code: str) -> None:
+    """Let tracebacks and `inspect.getsource` find the source of this cell and the last few hundred."""
+    lines = [line + "\n" for line in magics.lines_of(code)]
+    linecache.cache[filename] = (len(code), None, lines, filename)
+    _remembered.pop(filename, None)
+    _remembered[filename] = None
+    while len(_remembered) > KEPT_CELLS:
+        oldest = next(iter(_remembered))
+        del _remembered[oldest]
+        linecache.cache.pop(oldest, None)
+
+
+def _parse(code: str, filename: str, flags: int) -> ast.Module:
+    """Parse `code`, replacing notebook lines one after the other only where Python itself sees no sense in them."""
+    while True:
+        try:
+            return _parse_python(code, filename, flags)
+        except SyntaxError as error:
+            replaced = magics.replace(code, error.lineno, filename)
+            if replaced is None:
+                raise
+        code = replaced
+
+
+def _parse_python(code: str, filename: str, flags: int) -> ast.Module:
+    """Parse `code` as it is or, when it is indented as a whole, as the body of a block, which keeps lines and strings."""
+    try:
+        return _ast(code, filename, flags)
+    except IndentationError:
+        if not re.match(r"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))*[ \t]+[^\s#]", code):
+            raise
+        try:
+            block = _ast("if 1:\n" + code, filename, flags)
+        except SyntaxError as error:
+            raise _one_line_up(error) from None
+        if len(block.body) != 1 or block.body[0].orelse:  # type: ignore[attr-defined]
+            raise
+        tree = ast.Module(body=block.body[0].body, type_ignores=[])  # type: ignore[attr-defined]
+        return ast.increment_lineno(tree, -1)
+
+
+def _ast(code: str, filename: str, flags: int) -> ast.Module:
+    return compile(code, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+
+
+def _one_line_up(error: SyntaxError) -> SyntaxError:
+    """Return the error as it reads without the line that was put above the code."""
+    message = re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) - 1}", error.msg)
+    end = error.end_lineno - 1 if error.end_lineno else error.end_lineno
+    where = (error.filename, (error.lineno or 2) - 1, error.offset, error.text, end, error.end_offset)
+    return type(error)(message, where)
+
+
+def _future_flags(tree: ast.Module, filename: str, flags: int) -> int:
+    """Return `flags` plus the `__future__` features that the cell asks for, after checking that it may."""
+    if not any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body):
+        return flags
+    whole = compile(tree, filename, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return flags | (whole.co_flags & FUTURE_FLAGS)
+
+
+def _looks_only(tree: ast.Module) -> bool:
+    waiting: list[ast.AST] = list(tree.body)
+    for node in waiting:  # which grows meanwhile
+        parts = _LOOKS.get(type(node))
+        if parts is None:
+            return False
+        for name in parts:
+            part = getattr(node, name)
+            waiting += part if type(part) is list else (part,)
+    return True
+
+
+def _split(tree: ast.Module, code: str, echo: str) -> list[ast.Module | ast.Expression]:
+    """Cut the module at the expressions to be echoed; what stands between two of them stays together."""
+    last = tree.body[-1] if echo == "last" and tree.body else None
+    parts: list[ast.Module | ast.Expression] = []
+    for node in tree.body:
+        if isinstance(node, ast.Expr) and (echo == "all" or (node is last and not _is_silenced(node, code))):
+            parts.append(ast.Expression(node.value))
+        elif parts and isinstance(parts[-1], ast.Module):
+            parts[-1].body.append(node)
+        else:
+            parts.append(ast.Module(body=[node], type_ignores=[]))
+    return parts
+
+
+def _is_silenced(node: ast.stmt, code: str) -> bool:
+    """Tell whether a semicolon follows the statement."""
+    if ";" not in code:
+        return False
+    line = magics.lines_of(code)[node.end_lineno - 1]  # type: ignore[operator]
+    return line.encode("utf-8", "surrogatepass")[node.end_col_offset :].lstrip().startswith(b";")
+
+
+def _compile(part: ast.Module | ast.Expression, filename: str, flags: int) -> tuple[CodeType, bool]:
+    is_expression = isinstance(part, ast.Expression)
+    mode = "eval" if is_expression else "exec"
+    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    return compile(part, filename, mode, flags, dont_inherit=True), is_expression
+
+
+def _syntax_error(error: Exception, code: str, filename: str) -> SyntaxError:
+    """Say as a SyntaxError what the parser or compiler raised instead of one."""
+    if isinstance(error, (RecursionError, MemoryError)):
+        return SyntaxError("the code is nested too deeply to be compiled", (filename, 1, None, None))
+    for number, line in enumerate(magics.lines_of(code), 1):
+        for position, character in enumerate(line, 1):
+            if character == "\0" or "\ud800" <= character <= "\udfff":
+                what = "null bytes" if character == "\0" else "lone surrogates"
+                return SyntaxError(f"source code cannot contain {what}", (filename, number, position, None))
+    return SyntaxError(f"{type_name(error)}: {text_of(error, 500, as_str=True)}", (filename, 1, None, None))

@@ -1,0 +1,1 @@
+"""What confines a process: identity, limits, control groups, Landlock, seccomp and a root of its own."""

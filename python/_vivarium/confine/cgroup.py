@@ -1,0 +1,159 @@
+"""Limits and counts the memory and processes of a session by a control group nested under our own."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from _vivarium.confine import hierarchy, textfile
+from _vivarium.record import Record
+
+_NO_SWAP = "memory.swap.max"
+
+
+class Group(Record):
+    """The control group of one session: a directory for each controller (v1) or one for all (v2)."""
+
+    kind: str
+    directories: dict[str, str]
+
+    def attach(self, pid: int) -> None:
+        """Move a process in; its children follow."""
+        for directory in set(self.directories.values()):
+            _write(f"{directory}/cgroup.procs", pid)
+
+    def set_memory(self, memory_bytes: int) -> None:
+        """Set the hard limit; swap does not stretch it."""
+        directory = self.directories["memory"]
+        if self.kind == "v2":
+            _write(f"{directory}/memory.max", memory_bytes)
+            if os.path.exists(f"{directory}/{_NO_SWAP}"):
+                _write(f"{directory}/{_NO_SWAP}", 0)
+            return
+        names = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]
+        names = [name for name in names if os.path.exists(f"{directory}/{name}")]
+        try:
+            _write_all(directory, names, memory_bytes)
+        except OSError:  # memory may not pass memory with swap: raising goes the other way round
+            _write_all(directory, names[::-1], memory_bytes)
+
+    def set_processes(self, processes: int) -> None:
+        """Set the most processes and threads; without a controller for it RLIMIT_NPROC is the only bound."""
+        if "pids" in self.directories:
+            _write(f"{self.directories['pids']}/pids.max", processes)
+
+    def memory_bytes(self) -> int:
+        """What the group holds now, caches and memory filesystems included."""
+        name = "memory.current" if self.kind == "v2" else "memory.usage_in_bytes"
+        return int(_read(f"{self.directories['memory']}/{name}"))
+
+    def oom_kills(self) -> int:
+        """How often the kernel killed for lack of memory in this group."""
+        name = "memory.events" if self.kind == "v2" else "memory.oom_control"
+        counts = dict(line.split() for line in _read(f"{self.directories['memory']}/{name}").splitlines())
+        return int(counts.get("oom_kill", 0))
+
+    def remove(self, timeout_s: float = 1.0) -> bool:
+        """Remove the group as soon as its last process is gone; False when that took too long."""
+        deadline = time.monotonic() + timeout_s
+        return all([_remove(directory, deadline) for directory in set(self.directories.values())])
+
+
+class Cgroups(Record):
+    """Where groups can be made: `kind` is 'v1', 'v2' or 'none', and `reason` says why none and what to do."""
+
+    kind: str
+    reason: str = ""
+    parents: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """Directories that must be writable wherever `create` is called."""
+        return tuple(sorted({directory for _, directory in self.parents}))
+
+    def memory_only(self) -> Cgroups:
+        """Without the v1 hierarchies besides memory: moving a process into each of them costs milliseconds."""
+        if self.kind != "v1":
+            return self
+        return self.replaced(parents=tuple(parent for parent in self.parents if parent[0] == "memory"))
+
+    def rebased(self, mapping: dict[str, str]) -> Cgroups:
+        """The same groups where each directory is seen at another place."""
+        return self.replaced(parents=tuple((name, mapping[directory]) for name, directory in self.parents))
+
+    def group(self, name: str) -> Group:
+        """The group of this name, whether there is one or not."""
+        return Group(self.kind, {controller: f"{parent}/{name}" for controller, parent in self.parents})
+
+    def create(self, name: str, *, memory_bytes: int | None, processes: int | None) -> Group:
+        """Make a group below our own; leaves nothing behind when it fails."""
+        if self.kind == "none":
+            raise RuntimeError(f"no control groups: {self.reason}")
+        group = self.group(name)
+        made: list[str] = []
+        try:
+            for directory in sorted(set(group.directories.values())):
+                os.mkdir(directory)
+                made.append(directory)
+            if memory_bytes is not None:
+                group.set_memory(memory_bytes)
+            if processes is not None:
+                group.set_processes(processes)
+        except OSError:
+            for directory in made:
+                _remove(directory, 0)
+            raise
+        return group
+
+
+def find() -> Cgroups:
+    """Find where groups can be made by making one; prepares a v2 group for children if need be."""
+    try:
+        places = hierarchy.locate(_read("/proc/self/mountinfo"), _read("/proc/self/cgroup"))
+    except OSError as error:
+        return Cgroups("none", f"/proc is not readable ({error.strerror})")
+    if places.kind == "none":
+        return Cgroups("none", places.reason)
+    cgroups = Cgroups(places.kind, parents=places.parents)
+    try:
+        if places.kind == "v2":
+            hierarchy.enable(places.parents[0][1])
+        group = cgroups.create(f"vivarium-probe-{os.getpid()}", memory_bytes=1 << 30, processes=64)
+        group.remove()
+    except OSError as error:
+        return Cgroups("none", hierarchy.explain(error, places))
+    return cgroups
+
+
+def _remove(directory: str, deadline: float) -> bool:
+    """rmdir until it works; EBUSY means that a process is still leaving."""
+    while True:
+        try:
+            os.rmdir(directory)
+            return True
+        except FileNotFoundError:
+            return True
+        except OSError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.005)
+
+
+def _write_all(directory: str, names: list[str], value: int) -> None:
+    for name in names:
+        _write(f"{directory}/{name}", value)
+
+
+def _write(path: str, value: int) -> None:
+    """Write a control file in one call, so that its answer is that of this value."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, str(value).encode())
+    except OSError as error:
+        raise OSError(error.errno, f"{path}: {error.strerror}") from error
+    finally:
+        os.close(fd)
+
+
+def _read(path: str) -> str:
+    return textfile.read(path)

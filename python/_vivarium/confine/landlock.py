@@ -1,0 +1,101 @@
+"""Restricts which files, TCP ports and processes this process can reach, by Landlock."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from collections.abc import Iterable
+
+from _vivarium.confine import kernel
+
+_EXECUTE = 1 << 0
+_WRITE_FILE = 1 << 1
+_READ_FILE = 1 << 2
+_READ_DIR = 1 << 3
+_MAKE_CHAR = 1 << 6
+_MAKE_BLOCK = 1 << 11
+_REFER = 1 << 13
+_TRUNCATE = 1 << 14
+_IOCTL_DEV = 1 << 15
+_FIRST_ABI_RIGHTS = (1 << 13) - 1
+_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+
+_BIND_AND_CONNECT_TCP = 3
+_SCOPE_ABSTRACT_UNIX_AND_SIGNALS = 3
+_CREATE_RULESET_VERSION = 1
+_RULE_PATH_BENEATH = 1
+
+
+def abi() -> int:
+    """The version of Landlock that this kernel speaks; 0 when absent."""
+    try:
+        return kernel.syscall("landlock_create_ruleset", 0, 0, _CREATE_RULESET_VERSION)
+    except OSError:
+        return 0
+
+
+def restrict(
+    *,
+    read_only: Iterable[str],
+    read_write: Iterable[str],
+    files: Iterable[str] = (),
+    tcp: bool,
+    list_root: bool,
+) -> int:
+    """Close everything not named, for this process and its children; return the version used, 0 when absent.
+
+    `files` may be read and written but not made or removed (a directory stands for the files below it).
+    `tcp` leaves TCP open. `list_root` lets every directory be listed. Paths that are missing stay closed.
+    """
+    version = abi()
+    if version == 0:
+        return 0
+    handled = _handled(version)
+    ruleset = kernel.syscall("landlock_create_ruleset", *_attributes(version, handled, tcp), 0)
+    try:
+        if list_root:
+            _allow(ruleset, "/", handled & _READ_DIR)
+        for path in read_only:
+            _allow(ruleset, path, handled & (_EXECUTE | _READ_FILE | _READ_DIR))
+        for path in read_write:
+            _allow(ruleset, path, handled & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV))
+        for path in files:
+            _allow(ruleset, path, handled & (_READ_FILE | _WRITE_FILE | _TRUNCATE))
+        kernel.syscall("landlock_restrict_self", ruleset, 0)
+    finally:
+        os.close(ruleset)
+    return version
+
+
+def _handled(version: int) -> int:
+    """Rights on files that this version can refuse."""
+    rights = _FIRST_ABI_RIGHTS
+    for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
+        if version >= since:
+            rights |= right
+    return rights
+
+
+def _attributes(version: int, handled: int, tcp: bool) -> tuple[bytes, int]:
+    """The ruleset's attributes, only as long as this version understands, and their length."""
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    network = 0 if tcp else _BIND_AND_CONNECT_TCP
+    return struct.pack("QQQ", handled, network, _SCOPE_ABSTRACT_UNIX_AND_SIGNALS)[:size], size
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    """Open `path`, and all below it, to `rights`."""
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
+            return  # what cannot be reached needs no rule
+        raise
+    try:
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+            rights &= _FILE_RIGHTS
+        kernel.syscall("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""Builds the root file system of an enclosure."""

@@ -1,0 +1,89 @@
+"""Mounts pieces of a root: recursive read-only binds and small memory filesystems."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import struct
+
+from _vivarium.confine import kernel
+
+_AT_FDCWD = -100
+_AT_SYMLINK_NOFOLLOW = 0x100
+_AT_EMPTY_PATH = 0x1000
+_AT_RECURSIVE = 0x8000
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_FROM_EMPTY_PATH = 4
+
+# The same bits in mount(2) and in mount_setattr(2).
+_SAFE = kernel.MS_NOSUID | kernel.MS_NODEV
+_OPTION_FLAGS = {
+    "ro": kernel.MS_RDONLY,
+    "nosuid": kernel.MS_NOSUID,
+    "nodev": kernel.MS_NODEV,
+    "noexec": kernel.MS_NOEXEC,
+    "noatime": kernel.MS_NOATIME,
+    "nodiratime": kernel.MS_NODIRATIME,
+    "relatime": kernel.MS_RELATIME,
+}
+
+
+def bind(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
+    """Show `source` and every mount below it at `target`; without `writable` all of it is read-only."""
+    try:
+        _bind_tree(source, target, _SAFE | (0 if writable else kernel.MS_RDONLY))
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EPERM):  # an old kernel, or a filter that knows only mount(2)
+            raise OSError(error.errno, f"bind of {source} on {target}: {error.strerror}") from error
+        bind_by_remount(source, target, writable=writable, mountinfo=mountinfo)
+
+
+def bind_by_remount(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
+    """`bind` with the calls of before Linux 5.12: a remount is not recursive and must keep locked flags."""
+    kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
+    top = os.path.realpath(target)
+    wanted = kernel.MS_REMOUNT | kernel.MS_BIND | _SAFE | (0 if writable else kernel.MS_RDONLY)
+    for point, flags in _mounts(mountinfo):
+        if point == top or point.startswith(top + "/"):
+            kernel.mount(None, point, None, wanted | flags)
+
+
+def bind_device(source: str, target: str) -> None:
+    """Show one device node, as a device."""
+    kernel.mount(source, target, None, kernel.MS_BIND)
+
+
+def tmpfs(target: str, size: int, inodes: int, *, mode: str = "1777", flags: int = 0) -> None:
+    """Mount an empty memory filesystem with hard bounds."""
+    kernel.mount("tmpfs", target, "tmpfs", _SAFE | flags, f"mode={mode},size={size},nr_inodes={inodes}")
+
+
+def make_read_only(target: str, flags: int = 0) -> None:
+    """Make one mount of our own read-only."""
+    kernel.mount(None, target, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _SAFE | flags)
+
+
+def _bind_tree(source: str, target: str, flags: int) -> None:
+    """Clone the mounts at `source`, change them while nobody sees them, then attach them."""
+    clone = _OPEN_TREE_CLONE | _AT_RECURSIVE | _AT_SYMLINK_NOFOLLOW | os.O_CLOEXEC
+    tree = kernel.syscall("open_tree", _AT_FDCWD, os.fsencode(source), clone)
+    try:
+        attributes = ctypes.create_string_buffer(struct.pack("QQQQ", flags, 0, 0, 0), 32)
+        kernel.syscall("mount_setattr", tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attributes, 32)
+        kernel.syscall("move_mount", tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_FROM_EMPTY_PATH)
+    finally:
+        os.close(tree)
+
+
+def _mounts(mountinfo: str) -> list[tuple[str, int]]:
+    """Every mount point with its flags."""
+    with open(mountinfo, encoding="utf-8", errors="surrogateescape") as lines:
+        rows = [line.split(" ") for line in lines]
+    return [(_unescape(row[4]), sum(_OPTION_FLAGS.get(option, 0) for option in row[5].split(","))) for row in rows]
+
+
+def _unescape(text: str) -> str:
+    """Undo the octal escapes of mountinfo."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

@@ -1,0 +1,1 @@
+"""Filters system calls."""

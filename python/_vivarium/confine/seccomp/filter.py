@@ -1,0 +1,153 @@
+"""Filters system calls: a list of allowed ones, PermissionError for dangerous ones, "not implemented" for the rest."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import socket
+import struct
+from collections.abc import Iterable
+
+from _vivarium.confine import kernel
+from _vivarium.confine.seccomp.calls import ALLOWED, REFUSED
+
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_FIRST_X32_CALL = 0x40000000
+
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_JUMP_EQUAL, _JUMP_GREATER, _JUMP_AT_LEAST, _JUMP_ANY_BIT = 0x15, 0x25, 0x35, 0x45
+_ALLOW = 0x7FFF0000
+_KILL_PROCESS = 0x80000000
+
+_SET_MODE_FILTER = 1
+_ALL_THREADS = 1
+
+_NEW_NAMESPACES = 0x7E020000
+_SHARED_ANONYMOUS = 0x21
+_SOCKET_TYPE_MASK = 0xF
+_FICLONE = 0x40049409
+
+# TCGETS TCSETS TCSETSW TCSETSF TIOCGPGRP TIOCSPGRP SIOCOUTQ TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX FIOASYNC
+_IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5411, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x5452)
+
+# SET_PDEATHSIG GET_PDEATHSIG GET_DUMPABLE GET_KEEPCAPS SET_NAME GET_NAME GET_SECCOMP CAPBSET_READ GET_TSC
+# GET_SECUREBITS SET_TIMERSLACK GET_TIMERSLACK SET_NO_NEW_PRIVS GET_NO_NEW_PRIVS SET_THP_DISABLE
+# GET_THP_DISABLE SVE_GET_VL SET_VMA
+_PRCTLS = (1, 2, 3, 7, 15, 16, 21, 23, 25, 27, 29, 30, 38, 39, 41, 42, 51, 0x53564D41)
+
+# Others make the kernel load a protocol module at the session's wish.
+_INTERNET_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW)
+_INTERNET_PROTOCOLS = (0, socket.IPPROTO_ICMP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_ICMPV6)
+
+Instruction = tuple[int, int, int, int]
+
+
+@functools.cache
+def assemble(*, shared_memory: bool, families: tuple[int, ...]) -> bytes:
+    """The filter program.
+
+    Without `shared_memory` (nothing counts it: no memory cgroup) memory that RLIMIT_DATA does not see is refused.
+    `families` are the socket families that may be opened; connected pairs stay possible without any.
+    """
+    program = _check_architecture()
+    for name, body in _argument_rules(shared_memory, families).items():
+        if name in kernel.SYSCALLS:
+            program += [(_JUMP_EQUAL, 0, len(body), kernel.SYSCALLS[name]), *body]
+    allowed = [*ALLOWED, "memfd_create"] if shared_memory else ALLOWED
+    for first, last in _ranges(allowed):
+        program += [(_JUMP_AT_LEAST, 0, 2, first), (_JUMP_GREATER, 1, 0, last), _return(_ALLOW)]
+    for first, last in _ranges([*REFUSED, "memfd_create"]):
+        program += [(_JUMP_AT_LEAST, 0, 2, first), (_JUMP_GREATER, 1, 0, last), _fail(errno.EPERM)]
+    program.append(_fail(errno.ENOSYS))  # not KILL: libc falls back to an older call
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
+
+
+def install(program: bytes) -> None:
+    """Put the filter on every thread of this process; needs `no_new_privileges` first."""
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
+    thread = kernel.syscall("seccomp", _SET_MODE_FILTER, _ALL_THREADS, header)
+    if thread:
+        raise OSError(errno.EBUSY, f"seccomp: thread {thread} has a filter of its own")
+
+
+def _check_architecture() -> list[Instruction]:
+    """Kill on calls of another architecture, whose numbers mean something else; then load the number."""
+    if kernel.ARCH not in _AUDIT_ARCH:
+        raise OSError(errno.ENOSYS, f"seccomp: no table for {kernel.ARCH}")
+    same = [(_LOAD, 0, 0, 4), (_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[kernel.ARCH]), _return(_KILL_PROCESS)]
+    program = [*same, (_LOAD, 0, 0, 0)]
+    if kernel.ARCH == "x86_64":
+        program += [(_JUMP_AT_LEAST, 0, 1, _FIRST_X32_CALL), _return(_KILL_PROCESS)]
+    return program
+
+
+def _argument_rules(shared_memory: bool, families: tuple[int, ...]) -> dict[str, list[Instruction]]:
+    """Calls whose arguments decide; each body ends in a return."""
+    allow = _return(_ALLOW)
+    rules = {
+        "clone": [_load(0), (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES), _fail(errno.EPERM), allow],
+        "clone3": [_fail(errno.ENOSYS)],  # its flags lie in memory, out of a filter's sight
+        # Path.copy of Python 3.14 takes ENOTTY for a failure and EOPNOTSUPP for "copy by hand".
+        "ioctl": [
+            *[_load(1), (_JUMP_EQUAL, 0, 1, _FICLONE), _fail(errno.EOPNOTSUPP)],
+            *_require(1, _IOCTLS, errno.ENOTTY),
+            allow,
+        ],
+        "prctl": [*_require(0, _PRCTLS, errno.EPERM), allow],
+        "socket": [
+            *_require(0, families, errno.EAFNOSUPPORT),
+            *[_load(0), (_JUMP_EQUAL, 0, 1, socket.AF_UNIX), allow],
+            *_require(1, _INTERNET_TYPES, errno.ESOCKTNOSUPPORT, mask=_SOCKET_TYPE_MASK),
+            *_require(2, _INTERNET_PROTOCOLS, errno.EPROTONOSUPPORT),
+            allow,
+        ],
+        "socketpair": [*_require(0, (socket.AF_UNIX,), errno.EAFNOSUPPORT), *_pair_types(families), allow],
+    }
+    if not shared_memory:
+        shared = [_load(3), (_AND, 0, 0, _SHARED_ANONYMOUS), (_JUMP_EQUAL, 0, 1, _SHARED_ANONYMOUS)]
+        rules["mmap"] = [*shared, _fail(errno.ENOMEM), allow]
+    return rules
+
+
+def _pair_types(families: tuple[int, ...]) -> list[Instruction]:
+    """Where unix sockets are closed, so are datagram pairs: one half can send to any path."""
+    if socket.AF_UNIX in families:
+        return []
+    connected = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
+    return _require(1, connected, errno.ESOCKTNOSUPPORT, mask=_SOCKET_TYPE_MASK)
+
+
+def _require(index: int, values: Iterable[int], code: int, *, mask: int | None = None) -> list[Instruction]:
+    """Fail with `code` unless the argument is one of `values`; go on behind the block if it is."""
+    values = [int(value) for value in values]
+    masked = [] if mask is None else [(_AND, 0, 0, mask)]
+    tests = [(_JUMP_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
+    return [_load(index), *masked, *tests, _fail(code)]
+
+
+def _load(index: int) -> Instruction:
+    """Load the low half of an argument: every argument tested is an int in the kernel, or has its flags there."""
+    return (_LOAD, 0, 0, 16 + 8 * index)
+
+
+def _return(action: int) -> Instruction:
+    """End the program with `action`."""
+    return (_RETURN, 0, 0, action)
+
+
+def _fail(code: int) -> Instruction:
+    """End the program; the call returns `code`."""
+    return _return(0x00050000 | code)
+
+
+def _ranges(names: Iterable[str]) -> list[tuple[int, int]]:
+    """The numbers of these calls, as runs of neighbours."""
+    ranges: list[tuple[int, int]] = []
+    for number in sorted({kernel.SYSCALLS[name] for name in names if name in kernel.SYSCALLS}):
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return ranges

@@ -1,0 +1,81 @@
+"""Calls back when a library is loaded, whoever loads it and whenever; imports none itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+
+from _vivarium.values.hints import Any
+from _vivarium.values.text import attempt
+
+Action = Callable[[ModuleType], None]
+
+
+class Arrivals:
+    """A finder at the head of `sys.meta_path` that finds nothing itself and waits for modules by name."""
+
+    def __init__(self, actions: Mapping[str, Action]) -> None:
+        self._actions = dict(actions)
+        self._met: dict[str, ModuleType] = {}
+
+    def check(self) -> None:
+        """Meet the modules that are loaded already, and those that came past us."""
+        for finder in sys.meta_path:
+            if finder is self:
+                break
+        else:
+            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+        for name in self._actions:
+            module = sys.modules.get(name)
+            if module is not None and self._met.get(name) is not module and not _is_loading(module):
+                self._meet(name, module)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Let the other finders find a module that is waited for, and meet it once it is loaded."""
+        if name not in self._actions:
+            return None
+        spec = None
+        for finder in self._finders_behind():
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                break
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, lambda module: self._meet(name, module))
+        return spec
+
+    def _finders_behind(self) -> list[Any]:
+        """Return those that Python would ask after us; not those before, which may be asking them on our behalf."""
+        finders = list(sys.meta_path)
+        place = next((index for index, finder in enumerate(finders) if finder is self), -1)
+        return [finder for finder in finders[place + 1 :] if hasattr(finder, "find_spec")]
+
+    def _meet(self, name: str, module: ModuleType) -> None:
+        self._met[name] = module
+        attempt(lambda: self._actions[name](module))
+
+
+class _Loader:
+    """The loader of a module, followed by a call."""
+
+    def __init__(self, loader: Any, loaded: Action) -> None:
+        self._loader = loader
+        self._loaded = loaded
+
+    def create_module(self, spec: Any) -> Any:
+        """Create the module as its loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        """Run the module with its own loader in place, then say that it is there."""
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._loaded(module)
+
+    def __getattr__(self, name: str) -> Any:
+        """Leave all else to the loader."""
+        return getattr(self._loader, name)
+
+
+def _is_loading(module: ModuleType) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))

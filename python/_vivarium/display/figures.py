@@ -1,0 +1,190 @@
+"""Collects the pictures of a run: every figure once, in order, shown or not.
+
+A `Figures` object is made once per session, in the process that runs the code. From then on `plt.show()`, `fig.show()`
+(matplotlib and plotly) and `Image.show()` (Pillow) publish instead of opening a window, in libraries loaded before as
+well as later. `begin_run()` comes before the code, `end_run()` after it, also when it raised: it publishes the figures
+that were never shown and those of earlier runs that the code has changed, and closes all.
+
+`publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart", "title", "picture"}`; `data` always has
+`text/plain`, and nothing else where a figure could not be drawn; `picture` counts the pictures of the run. After `end_run`,
+`saved` lists the calls of `savefig` with a path: `{"path", "title", "chart", "picture"}`; `picture` tells which of the
+published pictures shows the same figure, if one does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Callable
+
+from _vivarium.display import pictures
+from _vivarium.display.arrivals import Arrivals
+from _vivarium.display.charts import chart_of
+from _vivarium.display.hooks import BACKEND, hooks
+from _vivarium.values.hints import Any
+from _vivarium.values.text import attempt, printable, text_of, type_name
+
+MAX_PICTURES = 100  # of one run; each costs time to draw and room in the result
+MAX_BYTES = 20_000_000  # of one form of a picture
+MAX_SAVED = 1_000
+Item = dict[str, Any]
+
+
+class Figures:
+    """The pictures of the current run."""
+
+    def __init__(self, publish: Callable[[Item], None], *, svg: bool = False) -> None:
+        self.svg = svg
+        self.saved: list[Item] = []
+        self._publish = publish
+        self._seen: dict[bytes, int] = {}  # content: number of the picture
+        self._count = 0
+        self._drawn: weakref.WeakKeyDictionary[Any, bytes] = (
+            weakref.WeakKeyDictionary()
+        )  # figure: what was published last
+        self._drawn_now: weakref.WeakKeyDictionary[Any, int] = (
+            weakref.WeakKeyDictionary()
+        )  # figure: its picture in this run
+        self._saved_from: list[Any] = []
+        os.environ["MPLBACKEND"] = BACKEND
+        self._arrivals = Arrivals(hooks(self))
+        self._arrivals.check()
+
+    def begin_run(self) -> None:
+        """Start with nothing seen."""
+        self.saved = []
+        self._saved_from = []
+        if self._count > 0:
+            self._seen.clear()
+            self._drawn_now.clear()
+            self._count = 0
+
+    def end_run(self) -> None:
+        """Publish what is still open or was changed, and close everything."""
+        try:
+            self._arrivals.check()
+            attempt(lambda: self.show_open(close=False))
+            for figure in [one for one in self._drawn if getattr(one, "stale", False)] if self._drawn else ():
+                attempt(lambda: self._show_again(figure))  # noqa: B023  called at once
+        finally:
+            attempt(_close_all)
+
+    def show(self, value: object, kind: str | None = None) -> None:
+        """Publish one picture, unless this run has published the same."""
+        taken = self.take(value, kind)
+        if taken is not None and taken[1]:
+            self._publish(taken[0])
+
+    def show_open(self, *, close: bool) -> None:
+        """Publish the open figures of matplotlib in the order of their numbers."""
+        for manager in _open_figures():
+            attempt(lambda: self.show(manager.canvas.figure))  # noqa: B023  called at once
+            if close:
+                sys.modules["matplotlib._pylab_helpers"].Gcf.destroy(manager)  # type: ignore[attr-defined]
+
+    def take(self, value: Any, kind: str | None = None) -> tuple[Item, bool] | None:
+        """Return a picture as an item, and whether it is new; one that is not has its text alone. None for other values."""
+        kind = kind or pictures.kind_of(value)
+        if not kind:
+            return None
+        if kind == "matplotlib" and pictures.is_blank(value):
+            return _item({"text/plain": text_of(value, 500)}), False
+        if self._count >= MAX_PICTURES:
+            return self._refuse()
+        item = _item(self._draw(value, kind), pictures.title_of(value))
+        digest = _digest(item["data"])
+        is_new = digest not in self._seen
+        self._count += is_new
+        item["picture"] = self._seen.setdefault(digest, self._count)
+        if kind == "matplotlib":
+            item["chart"] = chart_of(value) if is_new else None
+            attempt(lambda: self._note_drawn(value, digest))
+        if not is_new:
+            item["data"] = {"text/plain": item["data"]["text/plain"]}
+        return item, is_new
+
+    def note_saved(self, figure: Any, target: object, options: dict[str, Any]) -> None:
+        """Remember that a figure was saved as a file."""
+        if len(self.saved) < MAX_SAVED and isinstance(target, (str, os.PathLike)):
+            attempt(lambda: self._note_saved(figure, os.fspath(target), options))
+
+    def _note_saved(self, figure: Any, target: Any, options: dict[str, Any]) -> None:
+        path = os.path.abspath(os.fsdecode(target))
+        if not os.path.splitext(path)[1] and not options.get("format"):
+            path = f"{path.rstrip('.')}.{figure.canvas.get_default_filetype()}"  # as matplotlib names it
+        if not os.path.exists(path):
+            return
+        chart = chart_of(figure) if len(self.saved) < MAX_PICTURES else None
+        picture = self._drawn_now.get(figure)
+        self.saved.append({"path": path, "title": pictures.title_of(figure), "chart": chart, "picture": picture})
+        self._saved_from.append(weakref.ref(figure))
+
+    def _note_drawn(self, figure: Any, digest: bytes) -> None:
+        self._drawn[figure] = digest
+        self._drawn_now[figure] = self._seen[digest]
+        for item, source in zip(self.saved, self._saved_from):
+            if source() is figure:
+                item["picture"] = item["picture"] or self._seen[digest]
+        figure.stale = False  # so that a later change can be noticed
+
+    def _show_again(self, figure: Any) -> None:
+        """Publish a figure that was changed after it was published, if that can be seen."""
+        before = self._drawn.get(figure)
+        taken = self.take(figure)
+        if taken is not None and taken[1] and self._drawn[figure] != before:
+            self._publish(taken[0])
+
+    def _draw(self, value: Any, kind: str) -> dict[str, str | bytes]:
+        try:
+            data = pictures.draw(value, kind, svg=self.svg)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # artists run code of the program
+            return {
+                "text/plain": f"<{type_name(value)} that could not be drawn: {type_name(error)}: {text_of(error, 500, as_str=True)}>"
+            }
+        for mime in [mime for mime, content in data.items() if len(content) > MAX_BYTES]:
+            data["text/plain"] += f" ({mime} of {len(data.pop(mime))} bytes left out)"  # type: ignore[operator]
+        return data
+
+    def _refuse(self) -> tuple[Item, bool]:
+        is_first = self._count == MAX_PICTURES
+        self._count += 1
+        return _item(
+            {"text/plain": f"<more than {MAX_PICTURES} pictures in one run: the others are left out>"}
+        ), is_first
+
+
+def _open_figures() -> list[Any]:
+    """Return the managers of matplotlib's open figures in the order of their numbers."""
+    helpers: Any = sys.modules.get("matplotlib._pylab_helpers")
+    if helpers is None or not helpers.Gcf.figs:
+        return []
+    return sorted(helpers.Gcf.get_all_fig_managers(), key=lambda one: one.num)
+
+
+def _close_all() -> None:
+    if _open_figures():
+        sys.modules["matplotlib.pyplot"].close("all")  # type: ignore[attr-defined]
+
+
+def saved_in(workspace: str, saved: list[Item]) -> list[Item]:
+    """Return the figures that were saved into the workspace, by their path in there."""
+    if not saved:
+        return []
+    home = os.path.realpath(workspace) + os.sep
+    found = [{**one, "path": os.path.realpath(one["path"])} for one in saved[:MAX_PICTURES]]
+    return [{**one, "path": printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]
+
+
+def _item(data: dict[str, str | bytes], title: str | None = None) -> Item:
+    return {"data": data, "kind": "figure", "chart": None, "title": title, "picture": None}
+
+
+def _digest(data: dict[str, str | bytes]) -> bytes:
+    """Identify a picture by its image or, for want of one, by its text; SVG differs from one drawing to the next."""
+    import hashlib  # slow to load, and few programs draw
+
+    content = data.get("image/png") or data.get(pictures.PLOTLY) or data["text/plain"]
+    return hashlib.sha256(content if isinstance(content, bytes) else content.encode("utf-8", "replace")).digest()

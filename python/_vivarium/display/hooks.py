@@ -1,0 +1,126 @@
+"""Puts our functions where matplotlib, plotly and Pillow would open a window or a browser."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+
+from _vivarium.display import boxes
+from _vivarium.display.arrivals import Action
+from _vivarium.values.hints import Any, Protocol
+
+BACKEND = "agg"
+_WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
+_WITH_WINDOW = (
+    "gtk",
+    "macosx",
+    "nbagg",
+    "notebook",
+    "qt",
+    "tk",
+    "webagg",
+    "wx",
+    "ipympl",
+    "widget",
+    "inline",
+    "module://",
+    "auto",
+)
+
+
+class Collector(Protocol):
+    """What the hooks tell."""
+
+    def show(self, value: object, kind: str | None = None) -> None:
+        """Show one picture, of this kind if its type does not tell."""
+
+    def show_open(self, *, close: bool) -> None:
+        """Show every open figure of matplotlib."""
+
+    def note_saved(self, figure: Any, target: object, options: dict[str, Any]) -> None:
+        """Hear that a figure was saved."""
+
+
+def hooks(collector: Collector) -> dict[str, Action]:
+    """Return what is to be done to which module when it is loaded."""
+    return {
+        "matplotlib": _hook_matplotlib,
+        "matplotlib.figure": lambda module: _hook_figure(module, collector),
+        "matplotlib.pyplot": lambda module: _hook_pyplot(module, collector),
+        "plotly.io._renderers": lambda module: _hook_plotly(module, collector),
+        "PIL.Image": lambda module: replace(
+            module.Image, "show", lambda _: lambda image, *__, **___: collector.show(image)
+        ),
+    }
+
+
+def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put a function in the place of another, which `make` receives; doing so again replaces ours."""
+    original = getattr(owner, name)
+    original = getattr(original, "__replaced__", original)
+    ours = functools.wraps(original)(make(original))
+    ours.__replaced__ = original  # type: ignore[attr-defined]
+    setattr(owner, name, ours)
+
+
+def _hook_matplotlib(module: Any) -> None:
+    """Keep to backends that draw without a window, whatever the environment or the program asks for."""
+    if dict.get(module.rcParams, "backend") not in _WITHOUT_WINDOW:
+        module.rcParams["backend"] = BACKEND
+    replace(module, "use", _with_safe_backend)
+
+
+def _hook_figure(module: Any, collector: Collector) -> None:
+    def saving(original: Callable[..., Any]) -> Callable[..., Any]:
+        def savefig(figure: Any, fname: Any, *args: Any, **options: Any) -> Any:
+            result = original(figure, fname, *args, **options)
+            collector.note_saved(figure, fname, options)
+            return result
+
+        return savefig
+
+    replace(module.Figure, "show", lambda _: lambda figure, *__, **___: collector.show(figure))
+    replace(module.Figure, "savefig", saving)
+    boxes.watch(sys.modules["matplotlib.axes"].Axes, replace)  # type: ignore[attr-defined]
+
+
+def _hook_pyplot(module: Any, collector: Collector) -> None:
+    def show(*args: Any, **options: Any) -> None:
+        block = options.get("block", args[0] if args else None)
+        collector.show_open(close=not module.isinteractive() if block is None else bool(block))
+
+    replace(module, "show", lambda _: show)
+    replace(module, "pause", lambda _: lambda interval: time.sleep(interval))
+    replace(module, "switch_backend", _with_safe_backend)
+    pylab = sys.modules.get("pylab") or sys.modules.get("matplotlib.pylab")
+    if isinstance(pylab, ModuleType):
+        pylab.show, pylab.pause = module.show, module.pause  # type: ignore[attr-defined]
+
+
+def _hook_plotly(module: Any, collector: Collector) -> None:
+    replace(module, "show", lambda _: lambda fig, *__, **___: collector.show(fig, "plotly"))
+    package = sys.modules.get("plotly.io")
+    if package is not None and "show" in vars(package):
+        package.show = module.show  # type: ignore[attr-defined]
+
+
+def _with_safe_backend(original: Callable[..., Any]) -> Callable[..., Any]:
+    def choose(*args: Any, **options: Any) -> Any:
+        if args:
+            args = (_safe(args[0]), *args[1:])
+        for name in ("backend", "newbackend"):
+            if name in options:
+                options[name] = _safe(options[name])
+        return original(*args, **options)
+
+    return choose
+
+
+def _safe(name: object) -> object:
+    """Return a backend that needs no window; an unknown name stays and gets matplotlib's own error."""
+    if type(name) is not str:
+        return BACKEND  # the mark that lets matplotlib choose
+    return BACKEND if name.lower().startswith(_WITH_WINDOW) else name

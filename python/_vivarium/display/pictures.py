@@ -1,0 +1,157 @@
+"""Draws figures and images of matplotlib, plotly and Pillow as bounded data, if the program has loaded them."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+import warnings
+from types import ModuleType
+
+from _vivarium.values.hints import Any
+from _vivarium.values.text import printable, text_of, type_name
+
+DPI = 100
+MIN_DPI = 10  # below it nothing in a picture can be recognised
+MAX_PIXELS = 16_000_000
+MAX_SIDE = 16_384
+PAD_INCHES = 0.1
+PLOTLY = "application/vnd.plotly.v1+json"
+_PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+_CLASSES = (
+    ("matplotlib.figure", "Figure", "matplotlib"),
+    ("plotly.basedatatypes", "BaseFigure", "plotly"),
+    ("PIL.Image", "Image", "pillow"),
+)
+_bases = type.__dict__["__mro__"].__get__
+
+
+def kind_of(value: object) -> str:
+    """Return "matplotlib", "plotly" or "pillow" for a picture, else an empty string."""
+    bases = _bases(type(value))
+    for module, name, kind in _CLASSES:
+        known = _member(module, name)
+        if known is not None and any(base is known for base in bases):
+            return kind
+    return ""
+
+
+def draw(value: Any, kind: str, *, svg: bool = False) -> dict[str, str | bytes]:
+    """Return the MIME data of a picture with `text/plain`; what its library raises is raised from here."""
+    if kind == "matplotlib":
+        return _draw_figure(value, svg)
+    if kind == "pillow":
+        return _encode_image(value)
+    return _encode_plotly(value)
+
+
+def title_of(value: Any) -> str | None:
+    """Return the title that a picture carries, if any."""
+    try:
+        kind = kind_of(value)
+        if kind == "matplotlib":
+            titles = [value.get_suptitle() if hasattr(value, "get_suptitle") else ""]
+            titles += [axes.get_title(loc=place) for axes in value.axes for place in ("center", "left", "right")]
+        else:
+            titles = [value.layout.title.text] if kind == "plotly" else []
+        return next((printable(text[:200]) for text in titles if type(text) is str and text.strip()), None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a title is worth no failure
+        return None
+
+
+def is_blank(figure: Any) -> bool:
+    """Tell whether a matplotlib figure holds nothing but its background."""
+    try:
+        return not [child for child in figure.get_children() if child is not figure.patch]
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # drawing it will tell what is wrong
+        return False
+
+
+def _draw_figure(figure: Any, svg: bool) -> dict[str, str | bytes]:
+    with warnings.catch_warnings(record=True) as caught:
+        box, dpi, notes = _frame_of(figure)
+        data: dict[str, str | bytes] = {"text/plain": ""}
+        data["image/png"] = _save(figure, box, format="png", dpi=dpi, metadata={"Software": None})
+        if svg:
+            data["image/svg+xml"] = _save(figure, box, format="svg", metadata={"Date": None}).decode()
+    for line in dict.fromkeys(f"{_name_of(one.category)}: {one.message}" for one in caught):
+        print(line, file=sys.stderr)  # without the place, which is ours
+    data["text/plain"] = " ".join([text_of(figure, 500), *notes])
+    return data
+
+
+def _name_of(kind: type) -> str:
+    return type.__dict__["__name__"].__get__(kind)
+
+
+def _frame_of(figure: Any) -> tuple[Any, float, list[str]]:
+    """Return the part to draw in inches, the resolution at which it is not too large, and what is to be said about it."""
+    whole, notes = figure.bbox_inches, []
+    box = _tight_box(figure, _resolution(whole))
+    if not _resolution(box) >= DPI and box.width * box.height > 4 * whole.width * whole.height:
+        box = whole
+        notes.append("(parts far outside of the figure were cut off)")
+    dpi = _resolution(box)
+    if dpi < DPI:
+        notes.append(f"(drawn with {dpi:.0f} instead of {DPI} dots per inch, because it is large)")
+    return box, dpi, notes
+
+
+def _tight_box(figure: Any, dpi: float) -> Any:
+    """Return what the figure's content covers; at a resolution that bounds the memory which looking at it takes."""
+    if not dpi >= MIN_DPI:
+        raise ValueError(f"{figure.bbox_inches.width:.0f} x {figure.bbox_inches.height:.0f} inches are too large")
+    before = figure.dpi
+    try:
+        figure.dpi = dpi
+        figure.draw_without_rendering()
+        return figure.get_tightbbox().padded(PAD_INCHES)
+    finally:
+        figure.dpi = before
+
+
+def _resolution(box: Any) -> float:
+    """Return the dots per inch at which a box stays within all bounds; not a number if the box is none."""
+    longest, area = max(box.width, box.height), box.width * box.height
+    return min(float(DPI), MAX_SIDE / longest, math.sqrt(MAX_PIXELS / area)) if 0 < area < math.inf else math.nan
+
+
+def _save(figure: Any, box: Any, **options: object) -> bytes:
+    """Save on white ground, unless the figure's own ground is a solid colour."""
+    ground = "auto" if figure.get_facecolor()[3] == 1 else "white"
+    buffer = io.BytesIO()
+    figure.savefig(buffer, bbox_inches=box, facecolor=ground, transparent=False, **options)
+    return buffer.getvalue()
+
+
+def _encode_image(image: Any) -> dict[str, str | bytes]:
+    width, height = image.size
+    text = f"<{type_name(image)} {image.mode} {width}x{height}>"
+    if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
+        scale = min(math.sqrt(MAX_PIXELS / (width * height)), MAX_SIDE / max(width, height))
+        image = image.resize((max(1, int(width * scale)), max(1, int(height * scale))))
+        text += f" (shown as {image.size[0]}x{image.size[1]}, because it is large)"
+    if image.mode not in _PNG_MODES:
+        image = image.convert({"F": "L", "I": "I;16"}.get(image.mode, "RGB"))
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return {"text/plain": text, "image/png": buffer.getvalue()}
+
+
+def _encode_plotly(figure: Any) -> dict[str, str | bytes]:
+    """Return a plotly figure, or the dictionary of one, as the JSON that its own encoder makes."""
+    if hasattr(figure, "to_json"):
+        text, traces = figure.to_json(validate=False), len(figure.data)
+    else:
+        text, traces = sys.modules["plotly.io"].to_json(figure, validate=False), len(figure.get("data", ()))
+    return {"text/plain": f"<plotly Figure with {traces} trace{'s' * (traces != 1)}>", PLOTLY: text}
+
+
+def _member(module: str, name: str) -> object:
+    """Return what a loaded module holds, without attribute hooks."""
+    found = sys.modules.get(module)
+    return ModuleType.__getattribute__(found, "__dict__").get(name) if isinstance(found, ModuleType) else None

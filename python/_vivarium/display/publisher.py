@@ -1,0 +1,205 @@
+"""Turns values into MIME bundles and publishes them in the order in which they appear.
+
+A `Publisher` is made once per session; `notebook.install(builtins, publisher)` gives programs `display`. Its `send`
+receives items `{"data": {mime: str | bytes}, "kind", "chart", "title", "picture"}` as they come:
+
+    display   `display(value)`
+    figure    a picture that was shown or left open (see `figures`), or displayed
+    result    the echoed value of an expression; its picture is left out if this run has published it already
+    clear     `clear_output()`: what was published so far may be dropped
+
+A run is `begin_run()`, the code with `echo(value)` for the values it ends with, and `end_run()` in any case.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterator
+
+from _vivarium.display import pictures
+from _vivarium.display.figures import Figures, Item
+from _vivarium.values.hints import Any
+from _vivarium.values.text import plain, printable, text_of, type_name
+
+LIMIT = 10_000_000  # of one form of a value
+TEXT_LIMIT = 20_000
+MAX_FORMS = 20
+TEXT = "text/plain"
+Bundle = dict[str, "str | bytes"]
+Forms = Iterator[tuple[str, Callable[[], object]]]
+_METHODS = {
+    "text/html": "_repr_html_",
+    "text/markdown": "_repr_markdown_",
+    "image/svg+xml": "_repr_svg_",
+    "image/png": "_repr_png_",
+    "image/jpeg": "_repr_jpeg_",
+    "text/latex": "_repr_latex_",
+    "application/json": "_repr_json_",
+    "application/javascript": "_repr_javascript_",
+    "application/pdf": "_repr_pdf_",
+}
+# They have no forms but their text, and none of them is a picture.
+_PLAIN = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set, frozenset)}
+_bases = type.__dict__["__mro__"].__get__
+_members = type.__dict__["__dict__"].__get__
+
+
+class Publisher:
+    """Sends what a run displays, shows and echoes."""
+
+    def __init__(self, send: Callable[[Item], None], *, svg: bool = False, limit: int = LIMIT) -> None:
+        self._receive = send
+        self._limit = limit
+        self._pid = os.getpid()
+        self.figures = Figures(self._send, svg=svg)
+
+    def begin_run(self, *, svg: bool = False) -> None:
+        """Start a run; with `svg`, figures of matplotlib come as SVG, too."""
+        self._pid = os.getpid()
+        self.figures.svg = svg
+        self.figures.begin_run()
+
+    def end_run(self) -> None:
+        """Publish the figures that are left."""
+        self.figures.end_run()
+
+    def publish(self, value: object) -> None:
+        """Publish a value that the program displays."""
+        taken = self.figures.take(value)
+        if taken is None:
+            if not _displays_itself(value):
+                self._send(_item("display", bundle(value, limit=self._limit)))
+        elif taken[1]:
+            self._send(taken[0])
+
+    def publish_bundle(self, data: dict[str, object]) -> None:
+        """Publish a MIME bundle that the program made."""
+        self._send(_item("display", _complete(_forms_in(data), "", self._limit)))
+
+    def echo(self, value: object) -> None:
+        """Publish the value of an expression."""
+        if id(type(value)) in _PLAIN:
+            return self._send(_item("result", {TEXT: text_of(value, TEXT_LIMIT)}))
+        taken = self.figures.take(value)
+        self._send({**taken[0], "kind": "result"} if taken else _item("result", bundle(value, limit=self._limit)))
+
+    def clear(self, *, wait: bool = False) -> None:
+        """Tell that the program wants its earlier output gone, with `wait` only once there is new output."""
+        self._send({**_item("clear", {}), "wait": wait})
+
+    def _send(self, item: Item) -> None:
+        if os.getpid() == self._pid:  # a process that the program forked has no say on our channel
+            self._receive(item)
+
+
+def bundle(value: object, *, limit: int = LIMIT) -> Bundle:
+    """Return the forms in which a value can show, each within `limit` bytes; raises nothing but KeyboardInterrupt."""
+    kind = pictures.kind_of(value)
+    if kind:
+        return _complete(_forms_of_picture(value, kind), f"<{type_name(value)}>", limit)
+    return _complete(_forms_of(value), text_of(value, min(limit, TEXT_LIMIT)), limit)
+
+
+def _complete(forms: Forms, text: str, limit: int) -> Bundle:
+    """Collect forms that are sound and small enough; what is wrong with the others is told in the text."""
+    data: Bundle = {TEXT: text}
+    notes: list[str] = []
+    for mime, make in forms:
+        if len(data) > MAX_FORMS:
+            break
+        try:
+            content = _normal(mime, make())
+        except KeyboardInterrupt:
+            raise
+        except NotImplementedError:
+            continue
+        except BaseException as error:  # representations are code of the program
+            notes.append(f"({mime} left out: {type_name(error)}: {text_of(error, 200, as_str=True)})")
+            continue
+        if content is not None and len(content) > (min(limit, TEXT_LIMIT) if mime == TEXT else limit):
+            notes.append(f"({mime} of {len(content)} bytes left out)")
+        elif content is not None:
+            data[mime] = content
+    data[TEXT] = "\n".join([str(data[TEXT]), *notes] if data[TEXT] else notes)
+    return data
+
+
+def _forms_of(value: Any) -> Forms:
+    """Yield each form by its type; those of `_repr_mimebundle_` come last and win."""
+    bases = _bases(type(value))
+    for mime, name in _METHODS.items():
+        if _has(bases, name):
+            yield mime, lambda name=name: getattr(value, name)()  # type: ignore[misc]
+    if _has(bases, "_repr_mimebundle_"):
+        found: list[object] = []
+        yield "_repr_mimebundle_", lambda: found.append(value._repr_mimebundle_(include=None, exclude=None))
+        for one in found:
+            yield from _forms_in(one[0] if isinstance(one, tuple) and one else one)
+
+
+def _forms_in(data: object) -> Forms:
+    if not isinstance(data, dict):
+        return
+    for mime, content in list(dict.items(data))[:MAX_FORMS]:
+        if isinstance(mime, str) and 3 <= len(mime) <= 100 and mime.isascii() and mime.isprintable() and "/" in mime:
+            yield plain(mime), lambda content=content: content  # type: ignore[misc]
+
+
+def _forms_of_picture(value: object, kind: str) -> Forms:
+    data: Bundle = {}
+    yield "picture", lambda: data.update(pictures.draw(value, kind))
+    yield from _forms_in(data)
+
+
+def _normal(mime: str, content: Any) -> str | bytes | None:
+    """Return text, bytes, or JSON as text, as the type demands; raise for what is none of them."""
+    if isinstance(content, tuple) and len(content) == 2:  # with metadata
+        content = content[0]
+    if content is None:
+        return None
+    if mime == "application/json" or mime.endswith("+json"):
+        return _json(content)
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(content) if _is_binary(mime) else bytes(content).decode()
+    if not isinstance(content, str):
+        raise TypeError(f"it is {type_name(content)}, not text")
+    content = printable(plain(content))
+    return base64.b64decode("".join(content.split()), validate=True) if _is_binary(mime) else content
+
+
+def _json(content: object) -> str:
+    if isinstance(content, str):
+        try:
+            json.loads(content)
+        except ValueError:
+            return json.dumps(content)
+        return printable(plain(content))
+    return json.dumps(content, allow_nan=False, default=lambda other: text_of(other, 1_000))
+
+
+def _is_binary(mime: str) -> bool:
+    return mime == "application/pdf" or (mime.startswith(("image/", "audio/", "video/")) and mime != "image/svg+xml")
+
+
+def _displays_itself(value: Any) -> bool:
+    """Let a value call `display` for its parts, if that is its way to show."""
+    if not _has(_bases(type(value)), "_ipython_display_"):
+        return False
+    try:
+        value._ipython_display_()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # then it shows as other values do
+        return False
+    return True
+
+
+def _has(bases: tuple[type, ...], name: str) -> bool:
+    """Tell whether a class has a method, without asking the object, which may claim to have any."""
+    return any(name in _members(base) for base in bases)
+
+
+def _item(kind: str, data: Bundle) -> Item:
+    return {"data": data, "kind": kind, "chart": None, "title": None, "picture": None}

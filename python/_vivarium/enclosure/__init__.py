@@ -1,0 +1,1 @@
+"""The walls of one session: the process that builds them, and the first process inside."""

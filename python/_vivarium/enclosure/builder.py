@@ -1,0 +1,262 @@
+"""Builds enclosures: namespaces, an own root and a trusted pid 1 for each session to come.
+
+Forked from the zygote before any large import, so that what it forks is small and quick.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+
+from _vivarium.confine import cgroup, identity, kernel, limits
+from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.root import build as root
+from _vivarium.confine.seccomp import filter as seccomp
+from _vivarium.enclosure.pid1 import Pid1
+from _vivarium.record import Record
+from _vivarium.wire import GO
+
+NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
+READY = b"ready"
+SHM_BYTES = 64 << 20
+INODES = 65536
+STAGING = "/.staging"
+DEVICES = ("null", "zero", "full", "random", "urandom")
+# A shared mapping of /dev/zero is memory that only a control group counts.
+DEVICES_WITHOUT_CGROUP = ("null", "full", "random", "urandom")
+
+
+class BuildSettings(Record):
+    """What every enclosure of this zygote has in common."""
+
+    read_only: tuple[str, ...]
+    binds: tuple[root.Bind, ...]
+    symlinks: tuple[tuple[str, str], ...]
+    sessions: str
+    proc: str
+    privileged: bool
+    cgroups: cgroup.Cgroups
+    tmp_bytes: int
+
+
+def serve(channel: socket.socket, settings: BuildSettings) -> None:
+    """Build what the zygote asks for, one after the other, until it is gone; never returns."""
+    while True:
+        message, fds, _, _ = socket.recv_fds(channel, 1 << 20, 1)
+        if not message:
+            os._exit(0)
+        request = json.loads(message)
+        if "attach" in request:
+            _attach(cgroup.Group(settings.cgroups.kind, request["group"]), request["attach"], fds[0])
+            continue
+        try:
+            answer, fds = _build(request, settings)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong is told to whoever asked
+            answer, fds = {"error": f"{type(error).__name__}: {error}"}, []
+        answer["id"] = request["id"]
+        socket.send_fds(channel, [json.dumps(answer).encode()], fds)
+        for fd in fds:
+            os.close(fd)
+
+
+def _attach(group: cgroup.Group, pid: int, go: int) -> None:
+    """Move a worker into its group and let it go; one that cannot be moved gets no go, and ends."""
+    try:
+        group.attach(pid)
+        os.write(go, GO)
+    except OSError:
+        return  # the worker says so itself, when its go does not come
+    finally:
+        os.close(go)
+
+
+def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
+    """One enclosure; its lifeline and its namespaces as descriptors."""
+    make_directories(f"{settings.sessions}/{request['workspace']}", request["uid"] if settings.privileged else None)
+    group = _make_group(request, settings)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        pid = _fork_pid1(request, settings, theirs)
+        theirs.close()
+        if pid:
+            _attach_pid1(group, pid, ours)
+        message, namespaces, _, _ = socket.recv_fds(ours, 65536, len(NAMESPACES))
+        if message != READY:
+            raise RuntimeError(message.decode("utf-8", "replace") or "pid 1 ended before it was ready")
+        answer = {
+            "pid1": pid,
+            "workspace": request["workspace"],
+            "uid": request["uid"],
+            "group": group and group.directories,
+        }
+        return answer, [ours.detach(), *namespaces]
+
+
+def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) -> None:
+    """Move a pid 1 into its group and tell it: that takes a grace period of the kernel, in which it builds its root."""
+    try:
+        if group is not None:
+            group.attach(pid)
+        lifeline.send(GO)
+    except OSError as error:
+        if error.errno not in (errno.ESRCH, errno.EPIPE, errno.ECONNRESET):  # else it has ended, and said why
+            raise
+
+
+def make_directories(home: str, owner: int | None) -> None:
+    """The session's place on disk, owned by the session."""
+    for path in (home, f"{home}/workspace", f"{home}/rollback"):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass  # of an earlier link, or of a launcher that was killed before it gave the directory away
+        if owner is not None:
+            os.chown(path, owner, owner, follow_symlinks=False)
+
+
+def _make_group(request: dict, settings: BuildSettings) -> cgroup.Group | None:
+    if settings.cgroups.kind == "none":
+        return None
+    name = f"vivarium-{request['id']}"
+    try:
+        return settings.cgroups.create(name, memory_bytes=None, processes=None)
+    except FileExistsError:  # of a launcher that was killed while it built
+        settings.cgroups.group(name).remove()
+        return settings.cgroups.create(name, memory_bytes=None, processes=None)
+
+
+def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> int:
+    """Fork a helper that enters the new namespaces and forks pid 1 there; the pid of pid 1, or 0: the lifeline says why."""
+    read_end, write_end = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            kernel.close_fds_except([write_end, lifeline.fileno()])  # else pid 1 would hold its own lifeline open
+            _enter_namespaces(request, settings)
+            child = os.fork()
+            if child:
+                os.write(write_end, str(child).encode())
+                os._exit(0)
+            os.close(write_end)
+            _become_pid1(request, settings, lifeline)
+        except BaseException as error:  # noqa: BLE001
+            _report(lifeline, error)
+        os._exit(1)
+    os.close(write_end)
+    answer = os.read(read_end, 32)
+    os.close(read_end)
+    os.waitpid(helper, 0)
+    return int(answer or 0)
+
+
+def _report(lifeline: socket.socket, error: BaseException) -> None:
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    try:
+        lifeline.send(f"{type(error).__name__}: {error} ({place})".encode())
+    except OSError:
+        os._exit(1)  # nobody is listening any more
+
+
+def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
+    os.setsid()
+    uid, gid = os.getuid(), os.getgid()
+    if settings.privileged:
+        _stage_mounts(request)
+        uid = gid = request["uid"]
+        identity.become(uid, gid)
+        kernel.set_dumpable(True)  # else /proc/self/uid_map belongs to root
+    network = 0 if request["network"] else kernel.NEWNET
+    kernel.unshare(kernel.NEWUSER | kernel.NEWPID | kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | network)
+    identity.map_ids(INSIDE_ID, uid, gid)
+
+
+def _stage_mounts(request: dict) -> None:
+    """Bring asked-for mounts to a place that the session's own uid can reach: it cannot walk through private homes."""
+    if not request["mounts"]:
+        return
+    kernel.unshare(kernel.NEWNS)
+    kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("tmpfs", STAGING, "tmpfs", 0, "mode=755,size=64k")
+    for index, mount in enumerate(request["mounts"]):
+        place = f"{STAGING}/{index}"
+        if os.path.isdir(mount["source"]):
+            os.mkdir(place)
+        else:
+            os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
+        kernel.mount(mount["source"], place, None, kernel.MS_BIND | kernel.MS_REC)
+        mount["source"] = place
+
+
+def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> None:
+    home = f"{settings.sessions}/{request['workspace']}"
+    own = os.open("/proc/self/ns", os.O_RDONLY | os.O_CLOEXEC)  # while the /proc that we came with is still in view
+    root.build(
+        root.Root(
+            read_only=settings.read_only,
+            binds=(
+                *settings.binds,
+                root.Bind(f"{home}/workspace", "/workspace", writable=not request["readOnly"]),
+                root.Bind(f"{home}/rollback", "/.rollback", writable=True),
+                *(root.Bind(mount["source"], mount["target"], mount["writable"]) for mount in request["mounts"]),
+            ),
+            tmpfs=(("/tmp", settings.tmp_bytes, INODES),),
+            symlinks=(("/mnt/data", "/workspace"), *settings.symlinks),
+            proc=settings.proc,
+            network=request["network"],
+            shm_bytes=SHM_BYTES,
+            devices=DEVICES if settings.cgroups.kind != "none" else DEVICES_WITHOUT_CGROUP,
+        )
+    )
+    if lifeline.recv(len(GO)) != GO:
+        os._exit(0)  # its limits could not be attached
+    kernel.unshare(kernel.NEWCGROUP)  # whose root is the group that it is in by now
+    namespaces = _own_namespaces(request, own)
+    os.close(own)
+    kernel.set_hostname(b"vivarium")
+    if not request["network"]:
+        kernel.loopback_up()
+    pid_max, last_pid = _pid_max(), _last_pid()
+    kernel.set_dumpable(False)
+    identity.drop_capabilities()
+    kernel.no_new_privileges()
+    limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
+    seccomp.install(pid1_filter())
+    socket.send_fds(lifeline, [READY], namespaces)
+    for fd in namespaces:
+        os.close(fd)
+    Pid1(lifeline, pid_max, last_pid).serve()
+
+
+def pid1_filter() -> bytes:
+    """The filter of every pid 1; asked for once before the launcher is forked, each finds it made."""
+    return seccomp.assemble(shared_memory=False, families=())
+
+
+def _own_namespaces(request: dict, directory: int) -> list[int]:
+    """The namespaces that a worker has to join."""
+    names = [name for name in NAMESPACES if name != "net" or not request["network"]]
+    return [os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory) for name in names]
+
+
+def _pid_max() -> int:
+    try:
+        fd = os.open("/proc/sys/kernel/pid_max", os.O_RDONLY)
+    except OSError:  # an enclosure without /proc
+        return 1 << 22
+    try:
+        return int(os.read(fd, 32))
+    finally:
+        os.close(fd)
+
+
+def _last_pid() -> int | None:
+    """A descriptor that tells the number which was handed out last in this namespace."""
+    try:
+        return os.open("/proc/sys/kernel/ns_last_pid", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # no /proc, or a kernel without it
+        return None

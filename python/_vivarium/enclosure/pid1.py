@@ -1,0 +1,159 @@
+"""Pid 1 of an enclosure: reaps, signals on command, and dies with everything in it when its lifeline closes."""
+
+from __future__ import annotations
+
+import _signal as signal  # without enums, which would be copied into every pid 1
+import json
+import os
+import select
+import socket
+import time
+from collections.abc import Collection, Iterable
+
+SWEEP_SECONDS = 2.0
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
+
+
+class Pid1:
+    """The one trusted process inside the walls; obeys its lifeline, hears nothing from the session."""
+
+    def __init__(self, lifeline: socket.socket, pid_max: int, last_pid: int | None) -> None:
+        self._lifeline = lifeline
+        self._pid_max = pid_max
+        self._last_pid = last_pid
+        self._highest = 1
+        self._worker = 0
+
+    def serve(self) -> None:
+        """Reap and obey until the lifeline closes; never returns."""
+        for number in IGNORED:  # a handler of Python's own would let the session end its init
+            signal.signal(number, signal.SIG_IGN)
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        os.set_blocking(wake_read, False)
+        signal.set_wakeup_fd(wake_write)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        poll = select.poll()
+        poll.register(self._lifeline, select.POLLIN)
+        poll.register(wake_read, select.POLLIN)
+        while True:
+            self._reap()
+            for fd, _ in poll.poll():
+                if fd == wake_read:
+                    os.read(wake_read, 4096)
+                else:
+                    self._handle_command()
+
+    def _handle_command(self) -> None:
+        message = self._lifeline.recv(65536)
+        if not message:
+            self._leave()
+        command = json.loads(message)
+        operation = command["op"]
+        if operation == "interrupt":
+            problem = self._signal(command["pid"], signal.SIGINT)
+        elif operation == "sweep":
+            problem = self._sweep(set(command["keep"]))
+        elif operation == "wake":
+            self._worker = command["pid"]
+            problem = self._sweep({command["pid"]}, set(command["dormant"])) or self._signal(
+                command["pid"], signal.SIGUSR1
+            )
+        else:
+            problem = f"unknown operation {operation}"
+        self._report({"request": command["request"], "problem": problem})
+
+    def _signal(self, pid: int, number: int) -> str | None:
+        if pid <= 1:
+            return f"{pid} is not a process of the session"
+        try:
+            os.kill(pid, number)
+        except OSError as error:
+            return f"process {pid}: {error.strerror}"
+        return None
+
+    def _sweep(self, keep: set[int], dormant: Collection[int] = ()) -> str | None:
+        """End every process but pid 1 and `keep`, found by number: a process can hide from /proc, not from kill.
+
+        What is dormant does nothing any more once it was told to end; only the others' last moment is waited for.
+        """
+        deadline = time.monotonic() + SWEEP_SECONDS
+        while True:
+            newest = self._newest_pid()
+            told = [
+                pid for pid in self._processes(newest) if pid not in keep and self._signal(pid, signal.SIGKILL) is None
+            ]
+            left = [pid for pid in told if pid not in dormant and not _has_ended(pid)]
+            self._reap()
+            if not left and self._is_quiet(newest):
+                return None
+            if time.monotonic() > deadline:
+                return (
+                    f"{len(left)} processes could not be ended"
+                    if left
+                    else "new processes came faster than they could be ended"
+                )
+            time.sleep(0.0005)
+
+    def _processes(self, newest: int) -> Iterable[int]:
+        """Every number that a process of this namespace can have."""
+        return range(2, newest + 1)
+
+    def _is_quiet(self, newest: int) -> bool:
+        """Whether nothing has been started since: a program can go on by forking itself and ending, again and again."""
+        own = 0 if self._last_pid is not None else 1  # a look that hands out a number itself
+        return newest == self._pid_max or self._newest_pid() == newest + own
+
+    def _leave(self) -> None:
+        os._exit(0)  # the kernel ends every other process of this pid namespace
+
+    def _newest_pid(self) -> int:
+        """The highest pid in use here: numbers are handed out upwards."""
+        newest = int(os.pread(self._last_pid, 32, 0)) if self._last_pid is not None else self._next_pid()
+        if newest < self._highest:  # the numbers wrapped around
+            return self._pid_max
+        self._highest = newest
+        return newest
+
+    def _next_pid(self) -> int:
+        """Find the number that comes next by using it up, where the kernel does not tell the last one."""
+        try:
+            child = os.fork()
+        except OSError:  # a fork bomb holds every slot
+            return self._pid_max
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        return child
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._worker:
+                self._worker = 0
+                self._report({"exited": pid, "status": status})
+
+    def _report(self, message: dict[str, object]) -> None:
+        try:
+            self._lifeline.send(json.dumps(message).encode())
+        except OSError:
+            os._exit(0)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a process runs no more, even if its parent has not collected it yet."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        return bool(poll.poll(0))
+    finally:
+        os.close(fd)

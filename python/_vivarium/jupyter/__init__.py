@@ -1,0 +1,1 @@
+"""Runs inside the kernel of a Jupyter server."""

@@ -1,0 +1,1 @@
+"""Describes proposed code (syntax, imports, uses of names, results) without running it."""

@@ -1,0 +1,192 @@
+"""Says what code is made of: the one answer that leaves the session, bounded in size."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import json
+import re
+import sys
+from typing import TypedDict
+
+from .names import GETATTR, IMPORTERS, UNKNOWN, Names, Text, Values, is_namespace
+from .scopes import Module, Scope, module_of
+from .syntax import Issue, parse
+
+MAX_NODES = 200_000
+MAX_FACTS = 3000  # of each list
+_RECURSION = 20_000  # chains of attributes and calls are followed by recursion
+_OPENERS = ("open", "fdopen", "FileIO", "ZipFile", "TarFile", "File")
+_MODE = re.compile(r"[rwaxbtU+|:gzip2*]{1,6}")
+_DICTS = ("builtins.dict()", "collections.OrderedDict()", "collections.defaultdict()", "collections.ChainMap()")
+
+
+class Use(TypedDict, total=False):
+    """A name that the code calls, mentions or assigns to. `mode` is that of a file, `?` when it is not known."""
+
+    name: str
+    line: int
+    how: str
+    mode: str
+    bare: bool
+
+
+def report(code: str) -> str:
+    """Return the facts about `code` as JSON."""
+    gc.disable()  # trees are large and the process is short-lived
+    sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
+    tree, issues = parse(code)
+    facts = {} if tree is None else _facts(tree)
+    if not facts and not issues:
+        issues = [Issue(line=None, message="the code is too large or too deep to be analyzed")]
+    nothing = {"imports": [], "uses": [], "dynamic": [], "results": "none", "isTruncated": False}
+    return json.dumps({"syntax": issues, "python": sys.version.split()[0], **nothing, **facts})
+
+
+def _facts(tree: ast.Module) -> dict[str, object]:
+    """Return what is said of the tree; nothing when that would go beyond all measure."""
+    if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+        return {}
+    try:
+        return Facts(tree).as_dict()
+    except (RecursionError, MemoryError):
+        return {}
+
+
+class Facts:
+    """Everything that is said of one tree."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._module = Module(tree)
+        self._names = Names(self._module)
+        self._imports: dict[str, int] = {}
+        self._uses: dict[tuple[object, ...], Use] = {}
+        self._dynamic: dict[tuple[str, int], None] = {}
+        self._inner = self._inner_parts()
+        for node, scope in self._module.nodes:
+            self._visit(node, scope)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the lists, each cut at its limit, and whether one was."""
+        imports = [{"name": name[:200], "line": line} for name, line in self._imports.items()]
+        dynamic = [{"name": name, "line": line} for name, line in self._dynamic]
+        uses = list(self._uses.values())
+        return {
+            "imports": imports[:MAX_FACTS],
+            "uses": uses[:MAX_FACTS],
+            "dynamic": dynamic[:MAX_FACTS],
+            "results": self._results(),
+            "isTruncated": max(len(imports), len(uses), len(dynamic)) > MAX_FACTS,
+        }
+
+    def _inner_parts(self) -> set[int]:
+        """Ids of what is only a part of a longer name, or called: it is reported with the whole."""
+        parts: set[int] = set()
+        for node, _ in self._module.nodes:
+            if isinstance(node, ast.Attribute):
+                parts.add(id(node.value))
+            elif isinstance(node, ast.Call):
+                parts.add(id(node.func))
+        return parts
+
+    def _visit(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self._imports.setdefault(alias.name, node.lineno)
+        elif isinstance(node, ast.ImportFrom):
+            module = module_of(node)
+            self._imports.setdefault(module, node.lineno)
+            for alias in node.names:
+                self._imports.setdefault(f"{module}.{alias.name}", node.lineno)
+        elif isinstance(node, ast.Call):
+            self._visit_call(node, scope)
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+            self._visit_name(node, scope)
+
+    def _visit_name(self, node: ast.Name | ast.Attribute | ast.Call | ast.Subscript, scope: Scope) -> None:
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            if isinstance(node, ast.Attribute):
+                self._store(self._names.of(node.value, scope), node.attr, node.lineno)
+            return
+        is_special = isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr.endswith("__")
+        if is_special:
+            self._use(f"{UNKNOWN}.{node.attr}", node.lineno, "mentioned")  # type: ignore[union-attr]
+        if id(node) in self._inner:
+            return
+        for name in self._names.of(node, scope):
+            if isinstance(name, str) and not name.startswith(UNKNOWN) and not name.endswith("()"):
+                self._use(name, node.lineno, "mentioned")
+
+    def _visit_call(self, node: ast.Call, scope: Scope) -> None:
+        functions = self._names.of(node.func, scope) or {UNKNOWN}
+        for function in functions:
+            if not isinstance(function, str) or function == UNKNOWN:
+                continue
+            details: Use = {"bare": True} if not node.args and not node.keywords else {}
+            if function.rpartition(".")[2] in _OPENERS:
+                details["mode"] = self._mode(node, function, scope)
+            self._use(function, node.lineno, "called", details)
+            self._visit_special(node, function, scope)
+        if UNKNOWN in functions and self._is_computed(node.func, scope):
+            self._dynamic[("call", node.lineno)] = None
+
+    def _visit_special(self, node: ast.Call, function: str, scope: Scope) -> None:
+        """What is imported, taken or set by text, or by something that is not known."""
+        if function in IMPORTERS:
+            for name in self._names.argument(node, 0, "name", scope):
+                if isinstance(name, Text) and name.value.isprintable():
+                    self._imports.setdefault(name.value, node.lineno)
+                else:
+                    self._dynamic[("import", node.lineno)] = None
+        elif function in (*GETATTR, "builtins.setattr"):
+            objects = self._names.argument(node, 0, "", scope)
+            for name in self._names.argument(node, 1, "", scope):
+                if isinstance(name, Text) and name.value.isprintable():
+                    if function == "builtins.setattr":
+                        self._store(objects, name.value, node.lineno)
+                elif any(self._is_plain(value) for value in objects):
+                    self._dynamic[(function.rpartition(".")[2], node.lineno)] = None
+
+    def _is_plain(self, value: object) -> bool:
+        """Tell whether this is a module, class or function that was imported."""
+        return isinstance(value, str) and "()" not in value and value[0] != UNKNOWN and value not in self._names.free
+
+    def _store(self, objects: Values, attribute: str, line: int) -> None:
+        for value in objects or {UNKNOWN}:
+            if isinstance(value, str):
+                owner = UNKNOWN if value.startswith(UNKNOWN) else value
+                self._use(f"{owner}.{attribute}"[:200], line, "stored")
+
+    def _is_computed(self, node: ast.expr, scope: Scope) -> bool:
+        """Tell whether what is called was looked up by a name that is not known."""
+        if isinstance(node, ast.Subscript):
+            values = self._names.of(node.value, scope)
+            return any(is_namespace(value) for value in values)
+        return isinstance(node, ast.Call) and any(value in GETATTR for value in self._names.of(node.func, scope))
+
+    def _mode(self, node: ast.Call, function: str, scope: Scope) -> str:
+        """Return the mode that a file is opened with; methods take it first, functions after the file."""
+        positions = (0, 1) if function.startswith(UNKNOWN) else (0,) if function.endswith("().open") else (1,)
+        modes: set[str] = set()
+        for position in positions:
+            for value in self._names.argument(node, position, "mode", scope):
+                is_mode = isinstance(value, Text) and _MODE.fullmatch(value.value)
+                if is_mode or len(positions) == 1:
+                    modes.add(value.value[:10] if isinstance(value, Text) else UNKNOWN)
+        return "".join(sorted(modes)) or "r"
+
+    def _use(self, name: str, line: int, how: str, details: Use | None = None) -> None:
+        use: Use = {"name": name, "line": line, "how": how, **(details or {})}  # type: ignore[typeddict-item]
+        key = (name, how, use.get("mode"), use.get("bare"))
+        if key not in self._uses and len(self._uses) <= MAX_FACTS:
+            self._uses[key] = use
+
+    def _results(self) -> str:
+        """Tell what the variable `results` is: "dict", "unknown", "other" or, when nothing assigns it, "none"."""
+        values = self._module.scope.names.get("results")
+        if values is None:
+            return "none"
+        if not values or any(value in _DICTS for value in values):
+            return "dict" if values else "unknown"
+        is_other = all(isinstance(value, Text) or str(value).startswith("builtins.") for value in values)
+        return "other" if is_other else "unknown"

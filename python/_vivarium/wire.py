@@ -1,0 +1,83 @@
+"""Frames on a stream socket: two lengths, a JSON header, raw bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+
+LENGTHS = struct.Struct(">II")
+MAX_FRAME = 64 << 20
+GO = b"g"  # lets a forked process go on once its limits are attached
+# The part of `json` that does the work. A `JSONEncoder` makes another for each text, to remember what it is inside of: ours
+# are never circular. Without indent, unsorted, no odd keys, no NaN.
+_pieces_of = json.encoder.c_make_encoder(
+    None, json.JSONEncoder().default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
+)
+_from_json = json.JSONDecoder().raw_decode
+
+
+class Closed(Exception):
+    """The other end is gone."""
+
+
+def encode(header: dict[str, object], payload: bytes = b"") -> bytes:
+    """One frame as bytes."""
+    text = "".join(_pieces_of(header, 0)).encode("ascii")
+    return LENGTHS.pack(len(text), len(payload)) + text + payload
+
+
+def send(fd: int, header: dict[str, object], payload: bytes = b"") -> None:
+    """Write one frame, whole, also to a descriptor that somebody made non-blocking."""
+    write_all(fd, encode(header, payload))
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(fd, view[: 1 << 20]) :]
+        except BlockingIOError:
+            select.select([], [fd], [])
+
+
+def receive(fd: int) -> dict[str, object]:
+    """Read the header of one frame of the host, which sends nothing behind it; `Closed` at the end of the stream."""
+    text_length, payload_length = LENGTHS.unpack(read_exactly(fd, LENGTHS.size))
+    if text_length > MAX_FRAME or payload_length > 0:
+        raise Closed(f"a frame of {text_length} and {payload_length} bytes")
+    return _from_json(read_exactly(fd, text_length).decode())[0]
+
+
+def read_exactly(fd: int, count: int) -> bytes:
+    """Read `count` bytes, also from a descriptor that somebody made non-blocking."""
+    chunks: list[bytes] = []
+    while count:
+        try:
+            chunk = os.read(fd, min(count, 1 << 20))
+        except BlockingIOError:
+            select.select([fd], [], [])
+            continue
+        if not chunk:
+            raise Closed("end of stream")
+        if len(chunk) == count and not chunks:
+            return chunk
+        chunks.append(chunk)
+        count -= len(chunk)
+    return b"".join(chunks)
+
+
+def skip_past(fd: int, token: bytes) -> None:
+    """Discard input up to and including `token`, after which the sender waits: whatever an earlier reader left unread."""
+    window = b""
+    while not window.endswith(token):
+        try:
+            chunk = os.read(fd, 65536)
+        except BlockingIOError:
+            select.select([fd], [], [])
+            continue
+        if not chunk:
+            raise Closed("end of stream")
+        window = window[-len(token) :] + chunk

@@ -1,0 +1,217 @@
+"""Turns a fresh fork of the zygote into a confined worker: join the enclosure, give up everything, close the walls."""
+
+from __future__ import annotations
+
+import _signal  # without the enums of `signal`, which would be copied into every worker
+import json
+import os
+import socket
+import sys
+
+from _vivarium.confine import identity, kernel, landlock, limits, selftest
+from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.seccomp import filter as seccomp
+from _vivarium.record import Record
+from _vivarium.values.hints import NoReturn
+from _vivarium.wire import GO
+
+EXIT_NOT_JOINED = 113
+# The control channel and the worker's own copies of stdout and stderr, beyond the reach of programs that close every low
+# descriptor when they become daemons.
+CONTROL = 1024
+PRIVATE_FDS = 3
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+OOM_PREFERENCE = b"500"
+MAX_ADMISSION = 1 << 20
+
+
+class WorkerSettings(Record):
+    """What is known of a worker before anybody asks for its session."""
+
+    level: str
+    privileged: bool
+    uid: int
+    workspace: str
+    rollback: str
+    shared_memory: bool
+    environment: dict[str, str]
+    read_only: tuple[str, ...]
+    twin_delay_s: float
+    namespaces: tuple[int, ...] = ()
+
+
+class Admission(Record):
+    """What a session asks for; with its settings that is all that a worker knows: nothing else of the zygote survives in it."""
+
+    network: bool
+    memory_bytes: int
+    data_bytes: int
+    processes: int
+    open_files: int
+    file_bytes: int
+    rollback_bytes: int
+    mounts: tuple[tuple[str, bool], ...]
+    keeps_workspace: bool  # its files can be read and not changed
+    twins: bool
+    is_first: bool  # tries the walls before anything runs behind them
+
+
+def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
+    """In a fresh fork: go to the enclosure, and be all of a worker but its channels and its walls. The new numbers of both ends."""
+    os.setsid()
+    kernel.close_fds_except([channel, go, *settings.namespaces])
+    channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *settings.namespaces))
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
+        os.dup2(null, fd, inheritable=fd <= 2)
+    os.close(null)
+    _enter(settings.replaced(namespaces=tuple(namespaces)))
+    os.chdir(settings.workspace)
+    os.umask(0o022)
+    os.environ.clear()
+    os.environ.update(settings.environment)
+    if settings.level != "namespaces":
+        kernel.die_with_parent()
+        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
+    _prefer_for_oom()
+    _reseed()
+    _reset_signals()
+    return channel, go
+
+
+def move_low(fd: int) -> int:
+    """Make room for the private descriptors: with many sessions, the zygote's own numbers have come that far."""
+    if fd < CONTROL:
+        return fd
+    low = os.dup(fd)
+    os.close(fd)
+    return low
+
+
+def join(channel: int, go: int, settings: WorkerSettings) -> Admission:
+    """Wait to be admitted, take the channels and close the walls. Any failure must end the process, and `channel` tells of it."""
+    if os.read(go, 1) != GO:  # the zygote has attached the limits that only it can attach, which takes milliseconds
+        raise RuntimeError("the session's limits could not be attached")
+    os.close(go)
+    zygote = socket.socket(fileno=channel)
+    message, fds, _, _ = socket.recv_fds(zygote, MAX_ADMISSION, PRIVATE_FDS)
+    zygote.detach()  # as an object it would be closed by the failure that it is needed for
+    if len(fds) != PRIVATE_FDS:  # the zygote is gone, or has given up this enclosure
+        os._exit(0)
+    admission = Admission(**json.loads(message))
+    control, stdout, stderr = fds
+    for fd, target in ((control, CONTROL), (stdout, CONTROL + 1), (stderr, CONTROL + 2), (stdout, 1), (stderr, 2)):
+        os.dup2(fd, target, inheritable=target <= 2)
+    for fd in fds:
+        os.close(fd)
+    _close_walls(settings, admission)
+    os.close(channel)
+    return admission
+
+
+def report_failure(channel: int, error: BaseException) -> NoReturn:
+    """In a worker that cannot be one: tell the zygote, and end."""
+    try:
+        os.write(channel, f"{type(error).__name__}: {error}".encode()[:4096])
+    finally:
+        os._exit(EXIT_NOT_JOINED)
+
+
+def _enter(settings: WorkerSettings) -> None:
+    if settings.privileged:
+        os.setgroups([])
+    if settings.namespaces:
+        for fd in settings.namespaces[1:]:  # the pid namespace was entered by the fork itself
+            kernel.setns(fd)
+        for fd in settings.namespaces:
+            os.close(fd)
+    if settings.privileged:
+        inside = INSIDE_ID if settings.namespaces else settings.uid
+        os.setresgid(inside, inside, inside)
+        os.setresuid(inside, inside, inside)
+    kernel.set_dumpable(True)
+
+
+def _close_walls(settings: WorkerSettings, admission: Admission) -> None:
+    """The last steps, in an order in which each is still possible; nothing of the session runs before they are done."""
+    if settings.level == "none":
+        limits.set_limits(_limits(admission))
+        return
+    identity.drop_capabilities()
+    kernel.no_new_privileges()
+    limits.set_limits(_limits(admission))
+    version = _landlock(settings, admission)
+    seccomp.install(system_call_filter(settings.level, admission.network, settings.shared_memory))
+    if admission.is_first:
+        selftest.verify(settings.level, admission.network, _limits(admission), version)
+
+
+def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
+    """The filter of such a session; asked for once in the zygote, every worker finds it made."""
+    families = () if level == "landlock" and not network else (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+    return seccomp.assemble(shared_memory=shared_memory, families=families)
+
+
+def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
+    return {
+        "CORE": 0,
+        "NOFILE": admission.open_files,
+        "NPROC": admission.processes,
+        "FSIZE": admission.file_bytes,
+        "DATA": admission.data_bytes,
+        "MEMLOCK": 64 << 10,
+        "STACK": (8 << 20, 64 << 20),
+        "MSGQUEUE": 0,
+        "SIGPENDING": 1024,
+    }
+
+
+def _landlock(settings: WorkerSettings, admission: Admission) -> int:
+    """Second line behind the namespaces; first line where there are none. Its version."""
+    own = settings.level == "namespaces"
+    places = [(settings.workspace, not admission.keeps_workspace), *admission.mounts]
+    writable = [path for path, is_writable in places if is_writable]
+    readable = [*settings.read_only, *(path for path, is_writable in places if not is_writable)]
+    if own:
+        readable += ["/etc", "/proc", "/dev", "/.cache"]
+        writable += ["/tmp", "/dev/shm", settings.rollback]
+    else:
+        writable += [settings.rollback, settings.environment["TMPDIR"]]
+        readable += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", f"/proc/{os.getpid()}"]
+        if admission.network:
+            readable += ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl"]
+    abi = landlock.restrict(
+        read_only=readable,
+        read_write=writable,
+        files=(*DEVICES, "/proc") if own else DEVICES,
+        tcp=own or admission.network,
+        list_root=own,
+    )
+    if abi == 0 and not own:
+        raise RuntimeError("Landlock is not available in this kernel: level 'landlock' cannot be enforced")
+    return abi
+
+
+def _prefer_for_oom() -> None:
+    try:
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(fd, OOM_PREFERENCE)
+        os.close(fd)
+    except OSError:
+        return  # an enclosure without /proc: the kernel chooses by size, which is the worker too
+
+
+def _reseed() -> None:
+    """No two sessions may share randomness that the zygote prepared."""
+    if "random" in sys.modules:
+        sys.modules["random"].seed()
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed(int.from_bytes(os.urandom(4), "little"))
+    if "ssl" in sys.modules:  # OpenSSL notices a fork by the pid, which repeats across pid namespaces
+        sys.modules["ssl"].RAND_add(os.urandom(32), 0.0)
+
+
+def _reset_signals() -> None:
+    _signal.set_wakeup_fd(-1)
+    for number in (_signal.SIGCHLD, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGUSR1, _signal.SIGUSR2):
+        _signal.signal(number, _signal.SIG_DFL)

@@ -1,0 +1,267 @@
+"""The process that runs a session's code, and the dormant twins that take over when it is lost.
+
+It shares its interpreter with untrusted code: whatever it says is the session's own word. It is written to
+survive accidents, not malice; facts such as exit, timeout and memory are decided outside.
+"""
+
+from __future__ import annotations
+
+import _signal  # without the enums of `signal`, which take longer than the call
+import builtins
+import os
+import select
+import signal
+import time
+
+from _vivarium import wire
+from _vivarium.cell import source, trace
+from _vivarium.cell.order import unread_bytes
+from _vivarium.cell.runner import Runner
+from _vivarium.cell.variables import Ledger, inspect_variables
+from _vivarium.display import notebook
+from _vivarium.display.figures import saved_in
+from _vivarium.display.publisher import Publisher
+from _vivarium.values import text as values
+from _vivarium.values.encode import encode_value
+from _vivarium.values.frames import export_frame, summarize_frames
+from _vivarium.values.hints import Any
+from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
+from _vivarium.worker.twins import Twins
+
+EXIT_BROKEN = 70
+LARGEST_FORM = 5_000_000
+LINGER_S = 0.0003
+REHEARSAL = {
+    **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
+    **{"resultVariable": None, "mark": "", "opening": None},
+}
+
+
+def main(channel: int, go: int, settings: WorkerSettings) -> None:
+    """Wait for a session and serve its requests until the host closes the channel; never returns."""
+    try:
+        worker = Worker(settings)
+        admission = join(channel, go, settings)
+    except BaseException as error:  # noqa: BLE001 - whatever it was, nothing may run after it
+        report_failure(channel, error)
+    try:
+        worker.serve(admission)
+    except wire.Closed:
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - a worker that cannot report any more must be seen to end
+        os._exit(EXIT_BROKEN)
+
+
+class Worker:
+    """One namespace and the requests that it is asked to run."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._control, self._stdout, self._stderr = CONTROL, CONTROL + 1, CONTROL + 2
+        self._armed = False
+        signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
+        self._workspace = settings.workspace
+        self._runner = Runner(settings.workspace, self._stdout, self._stderr)
+        self._ledger = Ledger()
+        self._ledger.changes(self._runner.namespace)
+        self._flags = 0
+        self._results: list[bytes] = []
+        self._twins = Twins(settings)
+        self._poll = select.poll()
+        self._poll.register(self._control, select.POLLIN)
+        self._runner.install_guards()
+        self._run_id = ""
+        self._has_touched = False
+        self._is_rehearsal = False
+        self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
+        notebook.install(builtins, self._publisher)
+        self._warm()
+
+    def serve(self, admission: Admission) -> None:
+        """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
+        self._twins.admit(admission)
+        self._runner.take_channels()
+        self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
+        while True:
+            if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
+                self._fork_twin()
+                continue
+            self._linger()
+            request = wire.receive(self._control)
+            kind = request["type"]
+            if kind == "run":
+                self._run(request)
+            elif kind == "environment":
+                os.environ.update(request["variables"])
+            elif kind == "inspect":
+                self._send(
+                    {"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)}
+                )
+            elif kind == "table":
+                self._export(request)
+            elif kind == "clear":
+                self._send({"type": "cleared", "files": self._twins.clear_files()})
+            elif kind == "renew":
+                self._twins.renew()
+                self._send({"type": "renewed"})
+            elif kind == "resume":
+                self._send(
+                    {"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])}
+                )
+                self._write_mark(request["mark"])
+                self._fork_twin()  # at once: the host is busy with the news, and what was lost once may be lost again
+
+    def _linger(self) -> None:
+        """Stay awake for a moment: a request that follows at once is spared the time that waking up takes."""
+        until = time.perf_counter() + LINGER_S
+        while not self._poll.poll(0) and time.perf_counter() < until:
+            pass
+
+    def _run(self, request: dict) -> None:
+        if self._twins.is_due and self._fork_twin():
+            return  # we are that twin, woken because this very run was lost
+        _signal.signal(signal.SIGINT, self._on_interrupt)
+        if request["opening"] is not None:
+            self._write_mark(request["opening"])  # what was printed since the last run is not this one's
+        done: dict[str, object] = {"type": "done", "id": request["id"]}
+        self._has_touched = False
+        try:
+            self._armed = True
+            self._execute(request)
+        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are results too
+            self._armed = False
+            done["memory"] = isinstance(error, MemoryError)
+            done["error"] = None if _is_clean_exit(error) else trace.describe(error)
+            del error
+        self._armed = False
+        changes = self._ledger.changes(self._runner.namespace)
+        if any(changes.values()):
+            done["variables"] = changes
+            if not self._has_touched and not self._is_rehearsal:
+                self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
+        self._collect(request, changes, done)
+        self._twins.foresee()
+        done["changed"] = self._twins.is_due
+        done["touched"] = self._has_touched
+        done["unprotected"] = self._twins.problem
+        done["marked"] = self._end_output(request["mark"])
+        self._results.append(
+            wire.encode({name: fact for name, fact in done.items() if fact})
+        )  # what is empty goes without saying
+        self._flush_results()
+        self._runner.reset_process()  # the host is busy with the answer meanwhile
+
+    def _execute(self, request: dict) -> None:
+        prepared = source.prepare(
+            request["code"], filename=request["filename"], echo=request["echo"], flags=self._flags
+        )
+        self._flags = prepared.flags
+        if not prepared.looks_only:
+            self._begin_change()
+        self._run_id = request["id"]
+        self._publisher.begin_run(svg=request["svg"])
+        try:
+            try:
+                self._runner.run(prepared, print if request["echo"] == "all" else self._publisher.echo)
+            finally:
+                self._publisher.end_run()  # also after an error: what was drawn before it counts
+        finally:
+            self._runner.flush()
+
+    def _begin_change(self) -> None:
+        self._has_touched = True
+        self._twins.begin_change()
+
+    def _collect(self, request: dict, changes: dict[str, Any], done: dict[str, object]) -> None:
+        """What the host asked to know of the variables; values may be slow to describe, so the clock still runs."""
+        try:
+            self._armed = True
+            done["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
+            done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
+            name = request["resultVariable"]
+            if name is not None and name in self._runner.namespace:
+                done["value"] = encode_value(self._runner.namespace[name])
+        except KeyboardInterrupt as error:
+            self._armed = False
+            done["error"] = done.get("error") or trace.describe(error)
+        self._armed = False
+
+    def _export(self, request: dict) -> None:
+        """Write a table; it may run code of the program, so a twin stands by."""
+        if self._twins.is_due and self._fork_twin():
+            return  # we are that twin, woken because this was our end
+        path = os.path.join(self._workspace, request["path"])
+        problem = export_frame(self._runner.namespace, request["name"], path, request["format"])
+        self._send({"type": "table", "id": request["id"], "problem": problem})
+
+    def _send_item(self, item: dict) -> None:
+        """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
+        data = item["data"]
+        binary = {mime: form for mime, form in data.items() if isinstance(form, bytes)}
+        header = {"type": "result", "id": self._run_id, "kind": item["kind"], "data": data}
+        if binary:
+            header["data"] = {mime: form for mime, form in data.items() if mime not in binary}
+            header["binary"] = [[mime, len(form)] for mime, form in binary.items()]
+        for name in ("chart", "title", "picture"):
+            if item[name] is not None:
+                header[name] = item[name]
+        self._results.append(wire.encode(header, b"".join(binary.values())))
+        if item["kind"] != "result":
+            self._runner.flush()
+            self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it
+            self._flush_results()
+            self._runner.order.await_read(self._control)  # what is printed after it comes after it
+
+    def _flush_results(self) -> None:
+        results = b"".join(self._results)
+        self._results.clear()
+        if not self._is_rehearsal:
+            wire.write_all(self._control, results)
+
+    def _on_interrupt(self, *_: object) -> None:
+        if self._armed:
+            raise KeyboardInterrupt
+
+    def _fork_twin(self) -> bool:
+        """Fork a dormant copy of this moment; True in the copy, once it was woken to take over."""
+        token = os.urandom(16)
+        made = self._twins.make()
+        if made is None:
+            return False
+        if made == 0:
+            wire.skip_past(self._control, token)
+            wire.write_all(self._control, token)
+            return True
+        self._send({"type": "twin", "pid": made, "token": token.hex()})
+        return False
+
+    def _warm(self) -> None:
+        """Touch what the next run will touch: after a fork the first write to each page is slow, and now is the time."""
+        self._is_rehearsal = True
+        with self._runner.rehearsal():
+            values.attempt(
+                lambda: self._run(REHEARSAL)
+            )  # a program may have damaged what this needs: the next run will tell
+        self._is_rehearsal = False
+
+    def _end_output(self, mark: str) -> bool:
+        """Mark the end of a run's output, unless the host has read it all already: what comes before belongs to the run."""
+        pipes = (self._stdout, self._stderr)
+        if self._results:
+            is_read = self._runner.order.await_read(*pipes)  # what was printed before a value comes before it
+        else:
+            is_read = unread_bytes(self._stdout) == 0 == unread_bytes(self._stderr)
+        if not is_read:
+            self._write_mark(mark)
+        return not is_read
+
+    def _write_mark(self, mark: str) -> None:
+        for fd in (self._stdout, self._stderr):
+            wire.write_all(fd, bytes.fromhex(mark))
+
+    def _send(self, frame: dict[str, object]) -> None:
+        wire.send(self._control, frame)
+
+
+def _is_clean_exit(error: BaseException) -> bool:
+    """`exit()` and `sys.exit(0)` end a program well."""
+    return type(error) is SystemExit and error.code in (None, 0)

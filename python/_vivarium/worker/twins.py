@@ -1,0 +1,175 @@
+"""Dormant copies of a worker: one of its present state, one of the state before the last change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+from _vivarium.values.text import attempt
+from _vivarium.worker.join import Admission, WorkerSettings
+from _vivarium.worker.snapshots import Manifest, Snapshots
+
+ROLLBACK_FILES = 2000
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Twins:
+    """Makes and drops the copies; a copy sleeps until the enclosure's pid 1 wakes it with SIGUSR1."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.delay_ms = settings.twin_delay_s * 1000
+        self.problem: str | None = None
+        self._is_enabled = False
+        self._is_stale = False  # the state at birth is that of any fresh worker: it needs no twin
+        self._limit = self._base = 0
+        self._present: int | None = None
+        self._previous: int | None = None
+        self._dropped: list[int] = []
+        self._snapshots = Snapshots(settings.workspace, settings.rollback, ROLLBACK_FILES)
+        self._manifest: object = "no copy of the files was made"
+        self._previous_manifest: object = None
+
+    def admit(self, admission: Admission) -> None:
+        """There is a session now, with limits and a wish for twins or none."""
+        self._is_enabled = admission.twins
+        self._limit = admission.memory_bytes
+        self._base = _anonymous_bytes()
+        self._snapshots.max_bytes = admission.rollback_bytes
+
+    @property
+    def is_due(self) -> bool:
+        """The present state has no twin yet."""
+        return self._is_stale
+
+    def begin_change(self) -> None:
+        """A run is about to change the state: the present twin becomes the one to roll back to."""
+        if self._previous is not None:
+            self._drop(self._previous)
+        self._previous, self._present = self._present, None
+        self._previous_manifest = self._manifest
+        self._is_stale = self._is_enabled
+
+    def foresee(self) -> None:
+        """Find out, after a change, what will keep the present state from having a twin."""
+        if self._is_stale:
+            self.problem = self._obstacle()
+
+    def make(self) -> int | None:
+        """Fork a copy of this moment: its pid, None when that is not possible now, 0 in the copy once it was woken."""
+        self._is_stale = False
+        self._reap()
+        self.problem = self._obstacle()
+        if self.problem is not None:
+            return None
+        self._manifest = self._snapshots.take()
+        self._snapshots.forget([self._manifest, self._previous_manifest])
+        randomness = _random_state()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        try:
+            pid = os.fork()
+        except OSError as error:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+            self.problem = f"a twin could not be forked: {error.strerror}"
+            return None
+        if pid == 0:
+            self._sleep(randomness)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+        if pid != 0:
+            self._present = pid
+        return pid
+
+    def renew(self) -> None:
+        """The present twin may be gone: make another at the next quiet moment."""
+        if self._present is not None:
+            self._drop(self._present)
+            self._present = None
+        self._is_stale = self._is_enabled
+
+    def restore_files(self, is_wanted: bool) -> str:
+        """Make the workspace as it was when this copy was made; what was done, in words."""
+        if not is_wanted:
+            return "kept"
+        if isinstance(self._manifest, str):
+            return f"kept: {self._manifest}"
+        self._snapshots.restore(self._manifest)
+        return "restored"
+
+    def clear_files(self) -> str:
+        """Make the workspace as empty as it was when the session began."""
+        self._snapshots.restore(Manifest({}))
+        return "restored"
+
+    def _obstacle(self) -> str | None:
+        threads = _thread_count() - 1
+        if threads > _arrow_threads():
+            return f"{threads} live threads besides the main one: a copy would not have them"
+        used = _anonymous_bytes() - self._base
+        if used > self._limit // 2:
+            return f"{used >> 20} MB in use, more than half of the {self._limit >> 20} MB limit"
+        return None
+
+    def _sleep(self, randomness: object) -> None:
+        """In the copy: wait to be woken, then carry on as the worker."""
+        os.setpgid(0, 0)  # a signal to the worker's process group is not for its twin
+        signal.sigwait({signal.SIGUSR1})
+        if randomness is not None:  # forking re-seeds `random`; a twin is the same to the last bit
+            sys.modules["random"].setstate(randomness)
+        self._present = self._previous = None
+        self._dropped = []
+        self._previous_manifest = None
+        self._is_stale = True
+
+    def _drop(self, pid: int) -> None:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # the program has waited for it as for a child of its own
+        self._dropped.append(pid)
+
+    def _reap(self) -> None:
+        """Collect dropped twins later: waiting for one would delay the run that dropped it."""
+        for pid in list(self._dropped):
+            try:
+                if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                    continue
+            except ChildProcessError:
+                pass  # collected by the program
+            self._dropped.remove(pid)
+
+
+def _random_state() -> object | None:
+    return sys.modules["random"].getstate() if "random" in sys.modules else None
+
+
+def _thread_count() -> int:
+    try:
+        return os.stat("/proc/self/task").st_nlink - 2  # listing them takes ten times as long
+    except OSError:  # an enclosure without /proc: threads of C code stay unseen
+        return threading.active_count()
+
+
+def _arrow_threads() -> int:
+    """How many threads may be those of Arrow's pools, which a copy makes anew when it needs them; they cannot be told apart by more."""
+    arrow = sys.modules.get("pyarrow.lib")
+    if arrow is None or len(sys._current_frames()) > 1:  # Python knows of others
+        return 0
+    found = [0]
+    attempt(lambda: found.append(int(arrow.cpu_count()) + int(arrow.io_thread_count())))
+    return found[-1]
+
+
+def _anonymous_bytes() -> int:
+    """Resident memory that is not backed by files."""
+    try:
+        fd = os.open("/proc/self/statm", os.O_RDONLY)
+        try:
+            fields = os.read(fd, 256).split()
+        finally:
+            os.close(fd)
+        return (int(fields[1]) - int(fields[2])) * PAGE
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,1 @@
+"""The warm template process: it forks workers and watches what they use."""

@@ -1,0 +1,106 @@
+"""Starts the zygote, the warm template process that every session is forked from.
+
+Its configuration arrives on descriptor 3, never in arguments. It never sees what a session computes, because every
+later session inherits its heap.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+CONTROL = 3
+PR_SET_NAME = 15
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _vivarium.zygote.workers import ForkedWorker
+
+
+def main() -> None:
+    """Serve sessions. In a forked child, become the worker of one."""
+    _import_package()
+    forked = _serve()
+    if forked is None:
+        return
+    # Only a confined child gets here. The zygote's stack is unwound, so the child keeps nothing of it.
+    import gc
+
+    from _vivarium.worker import main as worker
+
+    gc.collect()
+    for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
+        del globals()[name]
+    worker.main(forked.channel, forked.go, forked.settings)
+
+
+def _import_package() -> None:
+    """Import our package by its path, once. Our directory must not stay on `sys.path`, where programs would find it."""
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    import _vivarium  # noqa: F401 - the submodules are found through it
+
+    del sys.path[0]
+
+
+def _serve() -> ForkedWorker | None:
+    """Move into a root of our own, and import the rest while the builder prepares the first enclosure."""
+    import gc
+
+    gc.disable()  # imports leave no garbage worth collecting
+    from _vivarium import wire
+    from _vivarium.confine import kernel, landlock, limits
+    from _vivarium.enclosure import builder
+    from _vivarium.zygote import setup
+    from _vivarium.zygote.supply import Supply
+
+    os.set_inheritable(CONTROL, False)
+    probes = setup.Probes()
+    builder.pid1_filter()
+    config = wire.receive(CONTROL)  # usually still on its way
+    limits.raise_open_files()
+    # Forked processes keep this name, executed programs do not.
+    kernel.syscall("prctl", PR_SET_NAME, setup.FORKED_NAME.encode())
+    os.environ.clear()
+    os.environ.update(setup.session_environment())
+    try:
+        shared = setup.enter(config, CONTROL, probes)
+    except OSError as error:
+        wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
+        return None
+    supply = Supply(shared) if shared.level == "namespaces" else None  # forks the builder, before large imports
+    if supply is not None:
+        supply.refill(least=1)  # a zygote is started because a session is about to be opened
+
+    if sys.pycache_prefix is not None:
+        sys.pycache_prefix = f"{shared.cache}/pycache"
+    from _vivarium.worker import join
+    from _vivarium.worker import main as _  # noqa: F401 - workers cannot read our files any more
+    from _vivarium.zygote import pages, preload
+    from _vivarium.zygote.server import Server
+
+    # Only our own files are cached there. Libraries have their caches beside them.
+    sys.pycache_prefix, sys.dont_write_bytecode = None, True
+    join.system_call_filter(shared.level, False, shared.cgroups.kind != "none")
+    os.environ["MPLCONFIGDIR"] = f"{shared.cache}/matplotlib"
+    failures = preload.preload(config["preload"])
+    if config["preload"]:  # otherwise there is little to gather, and a caller waits for the first result
+        pages.gather()
+    facts = {
+        "event": "ready",
+        "level": shared.level,
+        "python": sys.version.split()[0],
+        "ownUids": shared.privileged,
+        "proc": shared.proc,
+        "cgroup": shared.cgroups.kind,
+        "cgroupReason": shared.cgroups.reason,
+        "groupDirectories": shared.host_groups,
+        "landlock": landlock.abi(),
+        "threads": preload.thread_count(),
+        "preloadFailures": failures,
+    }
+    wire.send(CONTROL, facts)
+    return Server(CONTROL, shared, supply).serve()
+
+
+if __name__ == "__main__":
+    main()

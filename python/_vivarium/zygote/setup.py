@@ -1,0 +1,278 @@
+"""Setup 0: where the zygote itself lives, and what every session of it has in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+from _vivarium.confine import cgroup, identity, kernel, probe
+from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.root import build as root
+from _vivarium.enclosure.builder import STAGING, BuildSettings
+from _vivarium.record import Record
+from _vivarium.worker.join import PRIVATE_FDS, Admission, WorkerSettings
+
+FORKED_NAME = "vivarium"
+HOST = "/.host"
+SESSIONS = "/.sessions"
+RUN = "/.run"
+CACHE = "/.cache"
+GROUPS = "/.groups"
+# The zygote imports most of our files only when it has entered the stage.
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# pid 1, the worker itself, its twin and the twin of the run before.
+OWN_PROCESSES = 4
+# Above what distributions, containers and directory services hand out.
+FIRST_UID = 1_900_000_000
+UIDS_EACH = 100_000
+
+
+class Setup(Record):
+    """The found that enclosures are built on."""
+
+    level: str
+    instance: str
+    privileged: bool
+    first_uid: int
+    proc: str
+    host: str
+    sessions: str
+    socket: str
+    cache: str
+    cgroups: cgroup.Cgroups
+    read_only: tuple[str, ...]
+    environment: dict[str, str]
+    ahead: int
+    tmp_bytes: int
+    twin_delay_s: float
+    # As the host sees them, to clean up after a zygote that could not.
+    host_groups: tuple[str, ...]
+
+    def uid_of(self, count: int) -> int:
+        """The user id of the session with this number."""
+        return self.first_uid + count if self.privileged else self.first_uid
+
+    def build_settings(self) -> BuildSettings:
+        """What the launcher needs to know."""
+        return BuildSettings(
+            read_only=self.read_only,
+            binds=(root.Bind(self.cache, CACHE),),
+            symlinks=_font_cache_links(self.cache),
+            sessions=self.sessions,
+            proc=self.proc,
+            privileged=self.privileged,
+            cgroups=self.cgroups,
+            tmp_bytes=self.tmp_bytes,
+        )
+
+    def worker_settings(self, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> WorkerSettings:
+        """What a worker is forked with."""
+        walled = self.level == "namespaces"
+        workspace = "/workspace" if walled else f"{home}/workspace"
+        return WorkerSettings(
+            level=self.level,
+            privileged=self.privileged,
+            uid=uid,
+            workspace=workspace,
+            rollback="/.rollback" if walled else f"{home}/rollback",
+            shared_memory=has_group,
+            environment={**self.environment, **self._places(workspace)},
+            read_only=self.read_only,
+            twin_delay_s=self.twin_delay_s,
+            namespaces=namespaces,
+        )
+
+    def admission(self, command: dict, *, is_first: bool) -> Admission:
+        """What a session asks for."""
+        wanted = command["limits"]
+        return Admission(
+            network=command["network"],
+            memory_bytes=wanted["memoryBytes"],
+            data_bytes=_status_bytes("VmData") + wanted["memoryBytes"],
+            processes=wanted["processes"] + OWN_PROCESSES,
+            open_files=wanted["openFiles"] + PRIVATE_FDS,
+            file_bytes=wanted["fileBytes"],
+            rollback_bytes=wanted["rollbackBytes"],
+            mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
+            keeps_workspace=command["readOnly"],
+            twins=command["twins"],
+            is_first=is_first,
+        )
+
+    def connect(self, session: str, token: str) -> list[int]:
+        """Three connections to the host for a worker: control, stdout, stderr. Each is an open file description of its own."""
+        fds = []
+        for kind in ("control", "stdout", "stderr"):
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.connect(self.socket)
+            connection.sendall(json.dumps({"session": session, "kind": kind, "token": token}).encode() + b"\n")
+            fds.append(connection.detach())
+        return fds
+
+    def _places(self, workspace: str) -> dict[str, str]:
+        temporary = "/tmp" if self.level == "namespaces" else f"{workspace}/.tmp"
+        return {"HOME": temporary, "TMPDIR": temporary, "MPLCONFIGDIR": f"{temporary}/.matplotlib"}
+
+
+def session_environment() -> dict[str, str]:
+    """The variables of every session; nothing of the host's own."""
+    return {
+        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "agg",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # One thread each: a zygote must have a single thread, and sessions share the machine's cores.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "NUMEXPR_NUM_THREADS": "1",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a gigabyte, which the memory limit would count
+    }
+
+
+class Probes:
+    """What is to be known of this machine, found out beside whatever else there is to do."""
+
+    def __init__(self) -> None:
+        self._session_uids = probe.begin("sessionUids")
+        self._proc = probe.begin("proc")
+
+    def answer(self) -> tuple[bool, bool]:
+        """Whether sessions can have user ids of their own, and a /proc of their own."""
+        return bool(self._session_uids()["ok"]), bool(self._proc()["ok"])
+
+
+def enter(config: dict, control: int, probes: Probes) -> Setup:
+    """Build stage 0 for the asked level and go there; raises OSError where this machine refuses."""
+    cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
+    has_uids, has_proc = probes.answer()
+    privileged, first_uid = _session_uids(config["level"], has_uids)
+    common = {
+        "level": config["level"],
+        "instance": config["instance"],
+        "privileged": privileged,
+        "first_uid": first_uid,
+        "read_only": (*root.system_paths(), *_python_paths()),
+        "environment": session_environment(),
+        "ahead": config["ahead"],
+        "tmp_bytes": config["tmpBytes"],
+        "twin_delay_s": config["twinDelayMs"] / 1000,
+        "host_groups": cgroups.directories,
+    }
+    if config["level"] != "namespaces":
+        if privileged:
+            _require_reachable(first_uid, (config["sessions"], *_python_paths()))
+        kernel.become_subreaper()
+        return Setup(
+            **common,
+            proc="outer",
+            host="",
+            sessions=config["sessions"],
+            socket=config["socket"],
+            cache=config["cache"],
+            cgroups=cgroups,
+        )
+    cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
+    proc = "masked" if has_proc else "none"
+    _unshare(privileged, control)
+    _build_root(config, common["read_only"], cgroups, proc)
+    rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
+    return Setup(
+        **common,
+        proc=proc,
+        host=HOST,
+        sessions=SESSIONS,
+        socket=f"{RUN}/{os.path.basename(config['socket'])}",
+        cache=CACHE,
+        cgroups=rebased,
+    )
+
+
+def _unshare(privileged: bool, control: int) -> None:
+    """New namespaces for the zygote; as pid 1 of its own it takes along all that it ever forked."""
+    uid, gid = os.getuid(), os.getgid()
+    kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID | (0 if privileged else kernel.NEWUSER))
+    if not privileged:
+        identity.map_ids(INSIDE_ID, uid, gid)
+    child = os.fork()
+    if child:
+        _wait_outside(child, control)
+    kernel.die_with_parent()
+
+
+def _wait_outside(child: int, control: int) -> None:
+    """The process that the host spawned: it only lends its pid to the zygote, and ends as the zygote ends."""
+    os.close(control)
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+
+
+def _build_root(config: dict, read_only: tuple[str, ...], cgroups: cgroup.Cgroups, proc: str) -> None:
+    root.build(
+        root.Root(
+            read_only=read_only,
+            binds=(
+                # Mounts that sessions ask for come from here; no enclosure ever sees it.
+                root.Bind("/", HOST, writable=True),
+                root.Bind(OWN, OWN),
+                root.Bind(config["sessions"], SESSIONS, writable=True),
+                root.Bind(os.path.dirname(config["socket"]), RUN, writable=True),
+                root.Bind(config["cache"], CACHE, writable=True),
+                *(root.Bind(path, f"{GROUPS}/{i}", writable=True) for i, path in enumerate(cgroups.directories)),
+            ),
+            tmpfs=(("/tmp", 16 << 20, 1024), (STAGING, 64 << 10, 64)),
+            proc="plain" if proc == "masked" else "outer",
+            network=True,
+        )
+    )
+
+
+def _session_uids(level: str, has_uids: bool) -> tuple[bool, int]:
+    """Whether sessions get user ids of their own, and the first of them; only root can give them."""
+    if level == "none" or not has_uids:
+        return False, os.getuid()
+    # Zygotes that run side by side use ranges of their own.
+    return True, FIRST_UID + os.getpid() % 1000 * UIDS_EACH
+
+
+def _require_reachable(uid: int, paths: tuple[str, ...]) -> None:
+    """Without mounts of its own a session has to walk to its files and its Python like anybody else."""
+    answer = probe.reach(uid, paths)
+    if not answer["ok"]:
+        raise PermissionError(
+            f"at the level 'landlock', as root, sessions run under user ids of their own, and those cannot enter {answer['detail']}. "
+            "Choose a data directory and a Python that every user can reach (VIVARIUM_HOME=/var/lib/vivarium, for example)"
+        )
+
+
+def _python_paths() -> tuple[str, ...]:
+    """Where this Python and its libraries live, unless that is part of the system anyway."""
+    system = root.system_paths()
+    paths: list[str] = []
+    for path in (sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable))):
+        covered = (*system, *paths)
+        if not any(path == known or path.startswith(f"{known}/") for known in covered):
+            paths.append(path)
+    return tuple(paths)
+
+
+def _font_cache_links(cache: str) -> tuple[tuple[str, str], ...]:
+    """matplotlib scans all fonts unless it finds its list in a directory that it may write."""
+    try:
+        names = os.listdir(f"{cache}/matplotlib")
+    except FileNotFoundError:
+        return ()
+    return tuple((f"/tmp/.matplotlib/{name}", f"{CACHE}/matplotlib/{name}") for name in names if name.endswith(".json"))
+
+
+def _status_bytes(key: str) -> int:
+    """A size from /proc/self/status."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith(f"{key}:"):
+                return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {key}")

@@ -1,0 +1,179 @@
+"""The zygote's supply of enclosures: some ready ahead of time, others built when a session asks for something special."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+from collections import deque
+
+from _vivarium.confine import cgroup, kernel
+from _vivarium.enclosure import builder
+from _vivarium.record import Fields
+from _vivarium.zygote.setup import Setup
+from _vivarium.zygote.workers import WaitingWorker
+
+CANCELLED: dict = {}
+
+
+class Enclosure(Fields):
+    """Walls, with a worker in them that waits for its session. Its descriptors are numbers: an object would close them in a fork."""
+
+    pid1: int
+    workspace: str
+    uid: int
+    lifeline: int
+    namespaces: tuple[int, ...]
+    group: cgroup.Group | None
+    worker: WaitingWorker | None = None
+
+    def close(self) -> None:
+        """Give it up: its pid 1 ends with its lifeline, and takes all in it along."""
+        os.close(self.lifeline)
+        if self.worker is not None:
+            os.close(self.worker.channel)
+        for fd in self.namespaces:
+            os.close(fd)
+        if self.group is not None:
+            self.group.remove()
+
+
+class BuildFailed(Exception):
+    """An enclosure that a session waits for could not be built; the text says why."""
+
+    def __init__(self, command: dict, problem: str) -> None:
+        super().__init__(problem)
+        self.command = command
+
+
+class Supply:
+    """Speaks with the launcher, and replaces it when it is gone."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._build_settings = setup.build_settings()
+        self._channel, self.builder = spawn_builder(self._build_settings)
+        self._ready: deque[Enclosure] = deque()
+        self._waiting: dict[str, dict | None] = {}
+        self._requests: dict[str, dict] = {}
+        self._count = 0
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+        return self._channel.fileno()
+
+    def claim(self, command: dict) -> Enclosure | None:
+        """A ready enclosure, if one fits; otherwise one is on its way."""
+        is_plain = not (command["mounts"] or command["network"] or command["readOnly"] or command["workspace"])
+        if is_plain and self._ready:
+            return self._ready.popleft()
+        promised = (
+            next((name for name, waiting in self._waiting.items() if waiting is None), None) if is_plain else None
+        )
+        if promised is None:
+            self._request(command)
+        else:
+            self._waiting[promised] = command  # under construction already
+        return None
+
+    def cancel(self, session: str) -> bool:
+        """Nobody waits any more for what a session ordered; True when it was not delivered yet."""
+        for name, command in self._waiting.items():
+            if command is not None and command["session"] == session:
+                self._waiting[name] = CANCELLED
+                return True
+        return False
+
+    def refill(self, least: int = 0) -> None:
+        """Order enclosures ahead of time."""
+        wanted = max(least, self._setup.ahead)
+        while len(self._ready) + sum(command is None for command in self._waiting.values()) < wanted:
+            self._request(None)
+
+    def receive(self) -> tuple[dict | None, Enclosure] | None:
+        """Take what the launcher has built, and the command that waits for it, if one does."""
+        message, fds, _, _ = socket.recv_fds(self._channel, 1 << 20, 16)
+        if not message:
+            raise ConnectionError("the launcher is gone")
+        answer = json.loads(message)
+        command = self._waiting.pop(answer["id"])
+        del self._requests[answer["id"]]
+        if "error" in answer:
+            if command is not None and command is not CANCELLED:
+                raise BuildFailed(command, answer["error"])
+            return None  # an order ahead of time is not repeated: whoever needs one next hears the reason
+        group = cgroup.Group(self._setup.cgroups.kind, answer["group"]) if answer["group"] else None
+        enclosure = Enclosure(answer["pid1"], answer["workspace"], answer["uid"], fds[0], tuple(fds[1:]), group)
+        if command is CANCELLED:
+            enclosure.close()
+            return None
+        return command, enclosure
+
+    def keep(self, enclosure: Enclosure) -> None:
+        """Hold an enclosure for whoever asks next."""
+        self._ready.append(enclosure)
+
+    def disown(self) -> None:
+        """In a child of the zygote: none of this is its own."""
+        self._channel.detach()
+
+    def attach(self, group: cgroup.Group, pid: int, go: int) -> None:
+        """Have the launcher move a process into its group and then give it its go: it may wait, we may not."""
+        order = {"attach": pid, "group": group.directories}
+        socket.send_fds(self._channel, [json.dumps(order).encode()], [go])
+
+    def replace_builder(self) -> None:
+        """The launcher was killed: a new one gets every open order."""
+        self._channel.close()
+        self._channel, self.builder = spawn_builder(self._build_settings)
+        for request in self._requests.values():
+            self._order(request)
+
+    def remove(self, pid: int) -> bool:
+        """A pid 1 or a worker has ended; True when its enclosure was still waiting here."""
+        for enclosure in self._ready:
+            if pid in (enclosure.pid1, enclosure.worker and enclosure.worker.pid):
+                self._ready.remove(enclosure)
+                enclosure.close()
+                self.refill()
+                return True
+        return False
+
+    def _request(self, command: dict | None) -> None:
+        self._count += 1
+        name = f"{self._setup.instance}-{self._count}"
+        request = {
+            "id": name,
+            "workspace": (command and command["workspace"]) or name,
+            "uid": (command and command["uid"]) or self._setup.uid_of(self._count),
+            "mounts": [{**mount, "source": self._setup.host + mount["source"]} for mount in command["mounts"]]
+            if command
+            else [],
+            "network": bool(command and command["network"]),
+            "readOnly": bool(command and command["readOnly"]),
+        }
+        self._waiting[name] = command
+        self._requests[name] = request
+        self._order(request)
+
+    def _order(self, request: dict) -> None:
+        try:
+            self._channel.send(json.dumps(request).encode())
+        except OSError:
+            return  # the launcher has just died: its successor gets every open order
+
+
+def spawn_builder(settings: builder.BuildSettings) -> tuple[socket.socket, int]:
+    """Fork the launcher; our end of the channel and its pid."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        gc.enable()  # the zygote puts it off until all is imported
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        kernel.close_fds_except([theirs.fileno()])
+        builder.serve(theirs, settings)
+    theirs.close()
+    return ours, pid

@@ -1,0 +1,231 @@
+"""Watches sessions from outside: resident memory, processor time and workspace size of all their processes.
+
+A run is watched ten times a second. Between runs a session is watched as well, for as long as it is open: as often
+while something is at work in it, seldom once all is quiet.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from _vivarium.record import Fields
+from _vivarium.zygote.disk import DiskMeter
+from _vivarium.zygote.setup import FORKED_NAME
+
+TICK_S = 0.1
+# How seldom a session is looked at in which nobody is at work: one that somebody may wake up in at any time, and another.
+LIGHT_SLEEP_S = 1.0
+DEEP_SLEEP_S = 5.0
+MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Measurement(Fields):
+    """What was seen of a session in one look; times since its processes began."""
+
+    cpu_s: float = -1.0
+    busy_s: float = 0.0  # of the worker's main thread alone
+    memory_bytes: int = 0
+    leftovers: int = 0  # processes besides pid 1, the worker and its twins
+    threads: int = 1  # of the worker
+    worker: int = 0  # its number here
+
+
+class WatchedEnclosure(Fields):
+    """One session and what it may use."""
+
+    session: str
+    roots: Callable[[], tuple[int, ...]]  # pid 1, and the worker as long as that is our child
+    worker: int  # this and the next as the session itself counts
+    dormant: frozenset[int]
+    memory_bytes: int
+    cpu_s: float | None
+    disk: DiskMeter
+    is_resting: bool = False  # no run is on
+    busy_s: float | None = None
+    is_told: bool = False  # whoever runs code in it knows the size of its files already
+    before: Measurement = Measurement()  # each look replaces what was seen before, and changes nothing in it
+    last: Measurement = Measurement()
+    interval_s: float = TICK_S
+    next_s: float = 0.0
+
+
+class Watch:
+    """Looks at each session when it is time to. One that has overstepped is told of, and watched again when that is asked for."""
+
+    def __init__(self, overstepped: Callable[[str, str, int], None]) -> None:
+        self._overstepped = overstepped
+        self._watched: dict[str, WatchedEnclosure] = {}
+        self._tolerated: dict[
+            str, int
+        ] = {}  # sizes of directories that are above their limit: to become smaller, not larger
+        self._base_anonymous = _status(os.getpid()).get("RssAnon", 0)
+        # Where no fresh /proc can be mounted, the one in view counts pids as the outer namespace does.
+        self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())
+        self._translated: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def add(self, watched: WatchedEnclosure) -> None:
+        """Watch a session from now on, instead of what was asked for before."""
+        watched.before = watched.last = self._look(watched)
+        watched.disk.allow(self._tolerated.get(watched.disk.path, 0))
+        watched.is_told = watched.is_told and watched.is_resting  # a run is held to what was measured before it
+        watched.next_s = time.monotonic() + TICK_S
+        self._watched[watched.session] = watched
+
+    def remove(self, session: str) -> None:
+        """Stop watching a session."""
+        self._watched.pop(session, None)
+
+    def next_tick_s(self) -> float:
+        """How long the loop may sleep; -1 for ever."""
+        if not self._watched:
+            return -1
+        return max(0.0, min(watched.next_s for watched in self._watched.values()) - time.monotonic())
+
+    def tick(self) -> None:
+        """Look at those whose time has come."""
+        now = time.monotonic()
+        for watched in [one for one in self._watched.values() if one.next_s <= now]:
+            cause = self._judge(watched)
+            if cause is not None:
+                self.remove(watched.session)
+                self._overstepped(watched.session, cause, watched.last.leftovers)
+            watched.next_s = time.monotonic() + watched.interval_s
+
+    def _judge(self, watched: WatchedEnclosure) -> str | None:
+        if watched.is_resting and watched.disk.is_measured and self._is_quiet(watched):
+            is_alone = watched.last.leftovers == 0 and watched.last.threads == 1
+            watched.interval_s = min(2 * watched.interval_s, DEEP_SLEEP_S if is_alone else LIGHT_SLEEP_S)
+            return None  # nobody was at work since the last look, so nothing has changed
+        watched.interval_s = TICK_S
+        watched.last = seen = self._look(watched)
+        if seen.memory_bytes > watched.memory_bytes + MEMORY_SLACK:
+            return "memory"
+        if watched.cpu_s is not None and seen.cpu_s - watched.before.cpu_s > watched.cpu_s:
+            return "cpu"
+        if watched.busy_s is not None and seen.busy_s - watched.before.busy_s > watched.busy_s:
+            return "busy"
+        return "workspace" if self._is_too_large(watched) else None
+
+    def _is_quiet(self, watched: WatchedEnclosure) -> bool:
+        return self._times(watched, 0)[0] == watched.last.cpu_s
+
+    def _is_too_large(self, watched: WatchedEnclosure) -> bool:
+        if watched.is_told:
+            watched.is_told = watched.disk.measure() is None
+            if not watched.is_told:
+                self._tolerate(watched)
+            return not watched.is_told and watched.disk.total > watched.disk.ceiling
+        if watched.disk.is_over():
+            return True
+        if watched.is_resting and watched.disk.is_measured:
+            self._tolerate(watched)
+        return False
+
+    def _tolerate(self, watched: WatchedEnclosure) -> None:
+        """Who has too much may take some of it away, which takes a run: that is not to be ended for what was there before."""
+        disk = watched.disk
+        disk.allow(disk.total)
+        if disk.total > disk.limit:
+            self._tolerated[disk.path] = disk.total
+        else:
+            self._tolerated.pop(disk.path, None)
+
+    def _look(self, watched: WatchedEnclosure) -> Measurement:
+        roots = self._roots(watched)
+        seen = Measurement()
+        for pid in _tree(roots):
+            status = _status(pid)
+            number = status.get("NSpid")
+            if number == watched.worker:
+                seen.worker, seen.threads = pid, status.get("Threads", 1)
+            elif number in watched.dormant:
+                continue  # twins are the session's insurance, not its use
+            elif pid not in roots and status.get("State") != "Z":
+                seen.leftovers += 1
+            shared = self._base_anonymous if status.get("Name") == FORKED_NAME else 0
+            seen.memory_bytes += max(0, status.get("RssAnon", 0) - shared) + status.get("RssShmem", 0)
+        seen.cpu_s, seen.busy_s = self._times(watched, seen.worker)
+        return seen
+
+    def _times(self, watched: WatchedEnclosure, worker: int) -> tuple[float, float]:
+        """Processor time of all processes, ended children included, and of the main thread of the worker."""
+        ticks = sum(sum(_ticks(f"/proc/{pid}/stat")) for pid in _tree(self._roots(watched)))
+        return ticks / CLOCK_TICKS, sum(_ticks(f"/proc/{worker}/task/{worker}/stat")[:2]) / CLOCK_TICKS
+
+    def _roots(self, watched: WatchedEnclosure) -> tuple[int, ...]:
+        roots = tuple(pid for pid in watched.roots() if pid)
+        if self._proc_is_own:
+            return roots
+        if roots not in self._translated:
+            self._translated = {roots: _outer_pids(roots)}
+        return self._translated[roots]
+
+
+def _tree(roots: tuple[int, ...]) -> Iterator[int]:
+    """The processes below and including `roots`, each once."""
+    seen: set[int] = set()
+    pending = list(roots)
+    while pending:
+        pid = pending.pop()
+        if pid in seen:
+            continue
+        seen.add(pid)
+        yield pid
+        pending += _children(pid)
+
+
+def _outer_pids(pids: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers in a /proc of the outer pid namespace for those of our own."""
+    found = {}
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/status", errors="replace") as file:
+                numbers = next(line for line in file if line.startswith("NSpid:")).split()[1:]
+        except (OSError, StopIteration):
+            continue  # not a process, or one that has just ended
+        if len(numbers) > 1:
+            found[int(numbers[1])] = int(numbers[0])
+    return tuple(found[pid] for pid in pids if pid in found)
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                children += map(int, file.read().split())
+    except OSError:
+        return children  # the process ended while we looked
+    return children
+
+
+def _status(pid: int) -> dict:
+    """The few lines of /proc/PID/status that matter; sizes in bytes, NSpid as the innermost number."""
+    found: dict = {}
+    try:
+        with open(f"/proc/{pid}/status", errors="replace") as file:  # a process can call itself anything
+            for line in file:
+                key, _, value = line.partition(":")
+                if key in ("RssAnon", "RssShmem"):
+                    found[key] = int(value.split()[0]) * 1024
+                elif key in ("Name", "State"):
+                    found[key] = value.strip() if key == "Name" else value.split()[0]
+                elif key == "Threads":
+                    found[key] = int(value)
+                elif key == "NSpid":
+                    found[key] = int(value.split()[-1])
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _ticks(path: str) -> list[int]:
+    """User and system time, its own and that of its ended children, from a file of the kernel's kind `stat`."""
+    try:
+        with open(path, errors="replace") as file:
+            return [int(field) for field in file.read().rpartition(")")[2].split()[11:15]]
+    except OSError:
+        return []  # it has just ended

@@ -1,1 +1,0 @@
-"""Walls around untrusted Python: one file for each kernel mechanism."""

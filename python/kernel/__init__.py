@@ -1,1 +1,0 @@
-"""Vivarium inside a Jupyter kernel of somebody else's server."""
