@@ -9,17 +9,11 @@ import { toNotebook } from '../notebook/export.ts';
 import type { Notebook } from '../notebook/nbformat.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
 import { IdleWatch } from './idle-watch.ts';
-import {
-  parseRun,
-  type Cancellable,
-  type ParsedRun,
-  type RunOptions,
-  type SessionSettings,
-  type TableOptions,
-} from './options.ts';
-import { HostedFiles } from './run/files.ts';
+import { parseRun, type ParsedRun, type RunOptions, type SessionSettings } from './options.ts';
 import { SessionArtifacts } from './run/artifacts.ts';
-import { Runs } from './run/runs.ts';
+import { HostedFiles } from './run/files.ts';
+import { Runs, type TableOptions } from './run/runs.ts';
+import type { Cancellable } from './run/session-files.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
 import type { NotebookOptions, Session, SessionInfo } from './session.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClientId, Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
-import type { Echo, TableFormat } from '../engine/engine.ts';
+import type { Echo } from '../engine/engine.ts';
 import type { EngineChoice } from './engines.ts';
 
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
@@ -48,15 +48,6 @@ export interface RunOptions {
   /** Removes a waiting run from the queue and stops a running one; both end as `cancelled`. */
   readonly signal?: AbortSignal;
   readonly whenBusy?: 'queue' | 'refuse';
-}
-
-/** Aborting stops the work itself, not only the waiting for it. */
-export interface Cancellable {
-  readonly signal?: AbortSignal;
-}
-
-export interface TableOptions extends Cancellable {
-  readonly format?: TableFormat;
 }
 
 /** The settings of a session for one run, and of that run. */

@@ -10,8 +10,7 @@ import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { ProducedFile } from '../../execution/execution.ts';
 import type { FileSource, FoundFile, Workspace } from '../../workspace/workspace.ts';
-import type { Cancellable } from '../options.ts';
-import type { FileFacts, FileList, SessionFiles } from '../session.ts';
+import type { Cancellable, FileFacts, FileList, SessionFiles } from './session-files.ts';
 
 const MAX_KEPT_FILES = 100;
 const MEBIBYTE = 2 ** 20;
