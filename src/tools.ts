@@ -31,7 +31,7 @@ export { BaseParser, JsonParser, ParseError, TupleParser } from './tool/action/p
 export type { AccessOptions } from './tool/place/access.ts';
 export type { CallContext, CallOptions, Observation, Tool, ToolDefinition } from './tool/tool.ts';
 export { escapeAnsi as escape_ansi } from './text/clean-text.ts';
-export { extractCode as extract_code } from './text/extract-code.ts';
+export { extractCode as extract_code } from './text/code/extract-code.ts';
 export { toAiSdkTool } from './tool/ai-sdk-form.ts';
 export type { AiSdkTool } from './tool/ai-sdk-form.ts';
 export { toLangChainTool } from './tool/langchain-form.ts';

@@ -1,8 +1,9 @@
+import { extensionOf } from '../artifact/mime.ts';
 import { VivariumError } from '../errors.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Host } from '../host/host.ts';
 import type { RunFolder } from '../tool/code-interpreter/artifact-folder.ts';
-import { extensionOf, picturesOf, type Picture } from '../tool/pictures.ts';
+import { picturesOf, type Picture } from '../tool/pictures.ts';
 
 export interface HandOverParts {
   readonly artifacts: Host['artifacts'];

@@ -1,4 +1,5 @@
 /** Cells around a run whose data lies next to the notebook: what it was given, what it gave, and its figures. */
+import { pythonString } from '../text/code/python-code.ts';
 import { codeCell, markdownCell, type CodeCell, type MarkdownCell } from './nbformat.ts';
 import { inlineText } from './text.ts';
 
@@ -11,13 +12,13 @@ export interface ContextCellOptions {
 
 /** Gives the cells that follow `context.TYPE.key.field`. */
 export function contextCell(id: string, { loader, path }: ContextCellOptions): CodeCell {
-  const code = `${loaderModule(loader)}\n\ncontext = load_context(${pythonText(path)})`;
+  const code = `${loaderModule(loader)}\n\ncontext = load_context(${pythonString(path)})`;
   return codeCell(id, code, { metadata: { jupyter: { source_hidden: true } } });
 }
 
 /** A module of its own: programs like to call their variables `list`, `json` or `_shown`, and would break the loader. */
 function loaderModule(loader: string): string {
-  const source = loader.includes("'''") || loader.includes('\\') ? pythonText(loader) : `r'''${loader}'''`;
+  const source = loader.includes("'''") || loader.includes('\\') ? pythonString(loader) : `r'''${loader}'''`;
   return `import sys, types
 
 sys.modules["vivarium_context"] = types.ModuleType("vivarium_context")
@@ -30,7 +31,7 @@ export function resultsCell(id: string, path: string): CodeCell {
   const code = `import json
 from pathlib import Path
 
-results = json.loads(Path(${pythonText(path)}).read_text(encoding="utf-8"))
+results = json.loads(Path(${pythonString(path)}).read_text(encoding="utf-8"))
 results`;
   return codeCell(id, code);
 }
@@ -39,11 +40,6 @@ results`;
 export function figuresCell(id: string, paths: readonly string[]): MarkdownCell {
   const links = paths.map((path) => `![${inlineText(path)}](<${linkTo(path)}>)`);
   return markdownCell(id, ['## Figures', ...links].join('\n\n'));
-}
-
-/** What JSON has as a text, Python has as a text. */
-function pythonText(text: string): string {
-  return JSON.stringify(text);
 }
 
 function linkTo(path: string): string {

@@ -109,9 +109,9 @@ test('every way of being stopped is told', () => {
   history.begin({ code: 'd', echo: 'last', kind: 'run' });
   const reasons = toNotebook(history, OPTIONS).cells.map((cell) => /here: (.*)\.\*\*/.exec(textOf(cell))?.[1]);
   expect(reasons).toEqual([
-    'it used more than its 5 ms of processor time',
+    'it timed out after 5 ms of processor time',
     'it was cancelled',
-    'it needed more than its 64 MB of memory',
+    'it ran out of memory: the limit is 64 MB',
     'how it ended is not known',
   ]);
 });

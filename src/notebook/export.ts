@@ -1,4 +1,5 @@
-import { hasEndedByItself, type Entry, type History } from './history.ts';
+import { hasEndedByItself } from '../execution/outcome.ts';
+import type { Entry, History } from './history.ts';
 import { echoCell, echoOf, mayExit, setupCell } from './kernel-setup.ts';
 import {
   codeCell,

@@ -1,6 +1,6 @@
 import type { Summary } from '../execution/event.ts';
 import type { StateReceipt } from '../execution/execution.ts';
-import type { Outcome, PythonError } from '../execution/outcome.ts';
+import { hasEndedByItself, type Outcome, type PythonError } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
 
 /** Code that is about to run in a session. */
@@ -166,11 +166,6 @@ export class History {
     this.#bytes -= Buffer.byteLength(entry.code) + sizeOfOutputs(entry);
     if (entry.place === 'present') this.#omittedRuns += 1;
   }
-}
-
-/** Whether the program ended as its own code had it, rather than being stopped or lost. */
-export function hasEndedByItself({ status }: Outcome): boolean {
-  return status === 'succeeded' || status === 'raised';
 }
 
 /** As the engine sees it: a run that was lost has changed nothing, and init code makes a session what it is. */

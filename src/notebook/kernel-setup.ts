@@ -1,4 +1,5 @@
 /** What a plain Jupyter kernel is told so that cells show in it what they showed in the session. */
+import { pythonString } from '../text/code/python-code.ts';
 import type { Entry } from './history.ts';
 import { codeCell, type CodeCell } from './nbformat.ts';
 
@@ -97,7 +98,7 @@ export function setupCell(entries: readonly Entry[]): CodeCell {
 
 /** Changes what expressions show, for the cells that follow; only after `setupCell`. */
 export function echoCell(id: string, echo: Echo): CodeCell {
-  return hiddenCell(id, `_echo(${JSON.stringify(echo)})`);
+  return hiddenCell(id, `_echo(${pythonString(echo)})`);
 }
 
 /** The way in which a run wants its expressions shown; assignments do not care and take that of the cell before. */

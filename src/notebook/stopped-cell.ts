@@ -1,4 +1,5 @@
-import type { Outcome } from '../execution/outcome.ts';
+import { describeOutcome } from '../execution/description.ts';
+import { hasEndedByItself } from '../execution/outcome.ts';
 import type { Ending, Entry } from './history.ts';
 import { markdownCell, type MarkdownCell, type MimeBundle } from './nbformat.ts';
 import { toMimeBundle } from './outputs.ts';
@@ -26,25 +27,10 @@ export function stoppedCell(id: string, entry: Entry): MarkdownCell {
 }
 
 function reasonOf(ending: Ending | undefined): string {
-  return ending === undefined ? 'how it ended is not known' : describe(ending.outcome);
-}
-
-function describe(outcome: Outcome): string {
-  switch (outcome.status) {
-    case 'timed-out':
-      return outcome.limit === 'wall'
-        ? `it took longer than its ${outcome.limitMs} ms`
-        : `it used more than its ${outcome.limitMs} ms of processor time`;
-    case 'cancelled':
-      return 'it was cancelled';
-    case 'out-of-memory':
-      return `it needed more than its ${outcome.limitMb} MB of memory`;
-    case 'crashed':
-      return `it crashed: ${outcome.reason}`;
-    case 'succeeded':
-    case 'raised':
-      return 'its code has lone surrogates, which no file can hold; they are shown as escapes';
-  }
+  if (ending === undefined) return 'how it ended is not known';
+  return hasEndedByItself(ending.outcome)
+    ? 'its code has lone surrogates, which no file can hold; they are shown as escapes'
+    : describeOutcome(ending.outcome, 'it');
 }
 
 function consequenceOf(ending: Ending | undefined): string {

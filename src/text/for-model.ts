@@ -1,6 +1,9 @@
+import { describeOutcome, describeState } from '../execution/description.ts';
 import type { DataFrameSummary, Execution, ProducedFigure, Result, Spill } from '../execution/execution.ts';
+import { hasEndedByItself } from '../execution/outcome.ts';
 import { TOLD_CHARS } from '../execution/output-budget.ts';
 import { escapeAnsi } from './clean-text.ts';
+import { listSome, shorten } from './excerpt.ts';
 
 /** Rows of a table come to about this much. */
 const MAX_TABLE_CHARS = 2_000;
@@ -101,41 +104,25 @@ function rowsOf({ repr }: DataFrameSummary, { logs }: Execution): string[] {
 
 function files({ files: written }: Execution): string[] {
   if (written.length === 0) return [];
-  const listed = written.slice(0, MAX_LISTED).map((file) => `${escapeAnsi(file.path)} (${file.sizeBytes} bytes)`);
-  const more = written.length > listed.length ? `, and ${written.length - listed.length} more` : '';
-  return [`[files: ${listed.join(', ')}${more}]`];
+  const named = written.map((file) => `${escapeAnsi(file.path)} (${file.sizeBytes} bytes)`);
+  return [`[files: ${listSome(named, MAX_LISTED)}]`];
 }
 
 function ending({ outcome, error }: Execution, maxChars: number): string[] {
   const traceback = error === undefined ? [] : [shorten(escapeAnsi(error.traceback).trimEnd(), maxChars * SHARE)];
-  switch (outcome.status) {
-    case 'succeeded':
-      return [];
-    case 'raised':
-      return traceback;
-    case 'timed-out':
-      return [...traceback, `[timed out: ${outcome.limit} limit of ${outcome.limitMs} ms]`];
-    case 'cancelled':
-      return ['[cancelled]'];
-    case 'out-of-memory':
-      return [...traceback, `[out of memory: limit of ${outcome.limitMb} MB]`];
-    case 'crashed':
-      return [`[crashed: ${outcome.reason}]`];
-  }
+  // Whoever cancelled a run knows where it stood.
+  const shownTraceback = outcome.status === 'cancelled' ? [] : traceback;
+  return [...shownTraceback, ...(hasEndedByItself(outcome) ? [] : [`[${describeOutcome(outcome)}]`])];
 }
 
 function state({ state: receipt }: Execution): string[] {
   const { added, changed, removed } = receipt.variables;
   const groups = Object.entries({ added, changed, removed }).filter(([, names]) => names.length > 0);
   const variables = groups.map(([how, names]) => `${how} ${listNames(names)}`);
-  const status = {
-    preserved: [],
-    restored: [`[the process was lost (${receipt.reason ?? 'unknown'}); every variable is as it was before this run]`],
-    lost: [`[all variables are lost (${receipt.reason ?? 'unknown'}); this is a fresh interpreter]`],
-  }[receipt.status];
+  const status = describeState(receipt);
   return [
     ...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []),
-    ...status,
+    ...(status === '' ? [] : [`[${status}]`]),
     ...(receipt.unprotected === undefined
       ? []
       : [`[if the next run crashes, all variables are lost: ${receipt.unprotected}]`]),
@@ -143,18 +130,8 @@ function state({ state: receipt }: Execution): string[] {
 }
 
 function listNames(names: readonly string[]): string {
-  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '';
-  return (
-    names
-      .slice(0, MAX_LISTED)
-      .map((name) => name.slice(0, MAX_NAME_CHARS))
-      .join(', ') + more
+  return listSome(
+    names.map((name) => name.slice(0, MAX_NAME_CHARS)),
+    MAX_LISTED,
   );
-}
-
-/** Keeps head and tail. */
-function shorten(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const half = Math.floor(maxChars / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
 }

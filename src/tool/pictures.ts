@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers';
+import { decodeForm } from '../artifact/mime.ts';
 import type { ArtifactStore } from '../artifact/store.ts';
 import { VivariumError } from '../errors.ts';
 import type { Execution, ProducedFigure } from '../execution/execution.ts';
@@ -32,31 +33,6 @@ export async function bytesOf(
   return shownBytes(execution, figure) ?? (await keptBytes(figure, artifacts));
 }
 
-export function isImage({ mime }: { readonly mime: string }): boolean {
-  return mime.startsWith('image/');
-}
-
-/** A figure that its library draws when it is looked at. */
-export const PLOTLY = 'application/vnd.plotly.v1+json';
-
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  [PLOTLY]: '.plotly.json',
-  'image/gif': '.gif',
-  'image/jpeg': '.jpg',
-  'image/svg+xml': '.svg',
-  'image/webp': '.webp',
-};
-
-/** What the name of a figure's file ends in. */
-export function extensionOf(mime: string): string {
-  return EXTENSIONS[mime] ?? '.png';
-}
-
-/** The bytes of one form of a result, which is text or base64. */
-export function decode(mime: string, data: string): Buffer {
-  return Buffer.from(data, mime === 'image/svg+xml' || mime === PLOTLY ? 'utf8' : 'base64');
-}
-
 /** An image as the text that a page can show. */
 export function dataUri({ figure, bytes }: Picture): string {
   return `data:${figure.mime};base64,${bytes.toString('base64')}`;
@@ -64,7 +40,7 @@ export function dataUri({ figure, bytes }: Picture): string {
 
 function shownBytes({ results }: Execution, { result, mime }: ProducedFigure): Buffer | null {
   const data = result === undefined ? undefined : results[result]?.data[mime];
-  return data === undefined ? null : decode(mime, data);
+  return data === undefined ? null : decodeForm(mime, data);
 }
 
 async function keptBytes({ id }: ProducedFigure, artifacts: ArtifactStore): Promise<Buffer | null> {

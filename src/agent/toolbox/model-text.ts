@@ -1,4 +1,5 @@
 /** What a model is shown of a tool's answer: no heavy fields, and no more than it can use. */
+import { shorten } from '../../text/excerpt.ts';
 
 export function fitForModel(text: string, maxChars: number): string {
   return shorten(withoutHidden(text), maxChars);
@@ -21,11 +22,4 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined; // words, not JSON: there are no keys to hide
   }
-}
-
-/** Keeps head and tail: a traceback ends with what matters. */
-function shorten(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const half = Math.floor(maxChars / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
 }

@@ -1,4 +1,5 @@
 import type { Display } from '../../agent/chat/display.ts';
+import { describeState } from '../../execution/description.ts';
 import type { Event } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
@@ -44,8 +45,7 @@ export class Stage implements Watcher {
     if (error) await display.block('error', error.traceback);
     const end = describeEnd(outcome);
     if (end !== undefined) await display.block('notice', end);
-    if (state.status === 'restored') await display.block('notice', 'the variables are those from before this run');
-    if (state.status === 'lost') await display.block('notice', 'all variables are lost');
+    if (state.status !== 'preserved') await display.block('notice', describeState(state));
     await this.#handOver.pictures(execution, (picture) => this.#showPicture(picture));
     await this.#handOver.files(execution);
   }

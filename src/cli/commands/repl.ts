@@ -2,6 +2,7 @@ import path from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
+import { describeState } from '../../execution/description.ts';
 import type { Summary } from '../../execution/event.ts';
 import { CellReader } from '../cells.ts';
 import type { Context } from '../context.ts';
@@ -134,13 +135,7 @@ class Cells {
     await stderr.endRelay();
     const end = describeEnd(outcome);
     if (end && !(error && outcome.status === 'cancelled')) await this.#notice(end);
-    const why = state.reason ? ` (${state.reason})` : '';
-    if (state.status === 'restored') {
-      await this.#notice(`state restored${why}: the variables are those from before this cell`);
-    }
-    if (state.status === 'lost') {
-      await this.#notice(`state lost${why}: this is a fresh interpreter; the files are still there`);
-    }
+    if (state.status !== 'preserved') await this.#notice(describeState(state));
     if (state.unprotected && state.unprotected !== this.#unprotected) {
       await this.#notice(`if the next cell crashes, the variables are lost: ${state.unprotected}`);
     }

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
+import { Once } from '../../once.ts';
 import type { Engine, HostSession, OpenOptions } from '../engine.ts';
 import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './premises/clean-up.ts';
 import { describeIsolation } from './isolation.ts';
@@ -36,7 +37,8 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
   readonly #pool: Pool;
   readonly #owned: AsyncDisposableStack;
   readonly #sessions = new Set<LocalSession>();
-  #template: Promise<Template> | null = null;
+  /** The zygote; a new one when the last has died. */
+  readonly #template = new Once((signal?: AbortSignal) => this.#startZygote(signal));
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
@@ -59,7 +61,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
 
   /** Starts the zygote and fills the pool. */
   async warmUp(signal?: AbortSignal): Promise<void> {
-    const { ready } = await this.#warmTemplate(signal);
+    const { ready } = await this.#template.get(signal);
     this.#isolation = describeIsolation(ready);
     const { limits, mounts, network } = this.#options.config;
     this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
@@ -83,7 +85,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
 
   async openLink(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
     this.#assertOpen();
-    const { zygote } = await this.#warmTemplate(signal);
+    const { zygote } = await this.#template.get(signal);
     this.#links += 1;
     const { reception, sessionsDir } = this.#premises;
     return Link.open(`s${this.#links}`, { zygote, reception, sessionsDir }, options, signal);
@@ -104,7 +106,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
 
   async #close(): Promise<void> {
     this.#pool.close();
-    const template = await this.#template?.catch(() => null);
+    const template = await this.#template.settled();
     await template?.zygote.close(); // takes every session along
     await this.#cleaning;
     await removeGroups(this.#groupDirectories, `${this.#premises.instance}.`); // also of a zygote killed before it was ready
@@ -116,21 +118,12 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
     if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The host is closed. Create a new one.');
   }
 
-  /** The zygote; a new one when the last has died. */
-  #warmTemplate(signal?: AbortSignal): Promise<Template> {
-    this.#template ??= this.#startZygote(signal).catch((error: unknown) => {
-      this.#template = null;
-      throw error;
-    });
-    return this.#template;
-  }
-
   async #startZygote(signal?: AbortSignal): Promise<Template> {
     const { process, name } = this.#launcher.next();
     const template = await Zygote.start(process, signal);
     this.#groupDirectories = template.ready.groupDirectories;
     const cleaned = template.zygote.exited.then(async () => {
-      this.#template = null;
+      this.#template.forget();
       const { limits, mounts, network } = this.#options.config;
       this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
       await removeGroups(this.#groupDirectories, `${name}-`);

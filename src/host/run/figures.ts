@@ -1,16 +1,11 @@
+import { decodeForm, extensionOf, PLOTLY } from '../../artifact/mime.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import type { Event, SavedFigure } from '../../execution/event.ts';
 import type { ProducedFigure, ProducedFile, Result } from '../../execution/execution.ts';
 
-/** What a picture may be shown as, best first, and how a file of it is called. */
-const FORMS: readonly (readonly [mime: string, extension: string])[] = [
-  ['image/png', 'png'],
-  ['image/jpeg', 'jpg'],
-  ['image/svg+xml', 'svg'],
-  ['image/gif', 'gif'],
-  ['image/webp', 'webp'],
-  ['application/vnd.plotly.v1+json', 'plotly.json'],
-];
+/** What a picture may be shown as, best first. */
+const FORMS = ['image/png', 'image/jpeg', 'image/svg+xml', 'image/gif', 'image/webp', PLOTLY] as const;
+const NO_FORM = { mime: '', content: '' };
 const MAX_KEPT = 100;
 
 interface Picture {
@@ -73,17 +68,17 @@ type Copy = Pick<ProducedFigure, 'mime' | 'sizeBytes' | 'id' | 'sha256' | 'notKe
 
 async function keepShown(result: Result, number: number, keep: Keep): Promise<Copy> {
   const { store, sessionId, executionId } = keep;
-  const [mime, extension, content] = formOf(result) ?? ['', '', ''];
+  const { mime, content } = formOf(result) ?? NO_FORM;
   await using draft = await store.draft();
-  await draft.write(bytesOf(mime, content));
-  const name = `figure-${number}.${extension}`;
+  await draft.write(decodeForm(mime, content));
+  const name = `figure-${number}${extensionOf(mime)}`;
   const { id, sizeBytes, sha256 } = draft.keep({ name, mime, sessionId, executionId });
   return { mime, sizeBytes, id, sha256 };
 }
 
 function tooMany(result: Result): Copy {
-  const [mime, , content] = formOf(result) ?? ['', '', ''];
-  return { mime, sizeBytes: bytesOf(mime, content).length, notKept: `more than ${MAX_KEPT} pictures` };
+  const { mime, content } = formOf(result) ?? NO_FORM;
+  return { mime, sizeBytes: decodeForm(mime, content).length, notKept: `more than ${MAX_KEPT} pictures` };
 }
 
 function factsOf({ path, mime, sizeBytes, id, sha256, notKept }: ProducedFile): Copy & { readonly path: string } {
@@ -101,14 +96,10 @@ function about({ title, chart }: Pick<Result, 'title' | 'chart'>): Pick<Produced
   return { ...(title !== undefined && { title }), ...(chart !== undefined && { chart }) };
 }
 
-function formOf({ data }: Result): readonly [mime: string, extension: string, content: string] | undefined {
-  for (const [mime, extension] of FORMS) {
+function formOf({ data }: Result): { readonly mime: string; readonly content: string } | undefined {
+  for (const mime of FORMS) {
     const content = data[mime];
-    if (content !== undefined) return [mime, extension, content];
+    if (content !== undefined) return { mime, content };
   }
   return undefined;
-}
-
-function bytesOf(mime: string, content: string): Buffer {
-  return Buffer.from(content, mime.startsWith('image/') && mime !== 'image/svg+xml' ? 'base64' : 'utf8');
 }

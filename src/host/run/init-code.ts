@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
+import { describeOutcome } from '../../execution/description.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { History } from '../../notebook/history.ts';
@@ -61,23 +62,7 @@ function initFailed(id: string, { outcome, error, logs }: Execution): VivariumEr
   const details = (error?.traceback ?? logs.stderr).trim();
   return new VivariumError(
     'INIT_FAILED',
-    `The init code of session ${id} ${describe(outcome)}. Mend it, or leave it out.${details && `\n${details}`}`,
+    `${describeOutcome(outcome, `The init code of session ${id}`)}. Mend it, or leave it out.${details && `\n${details}`}`,
     { cause: error ?? outcome },
   );
-}
-
-function describe(outcome: Execution['outcome']): string {
-  switch (outcome.status) {
-    case 'raised':
-      return 'raised an exception';
-    case 'timed-out':
-      return `took longer than ${outcome.limitMs} ms`;
-    case 'out-of-memory':
-      return `needed more than ${outcome.limitMb} MB`;
-    case 'crashed':
-      return `crashed: ${outcome.reason}`;
-    case 'cancelled':
-    case 'succeeded':
-      return 'was cancelled';
-  }
 }

@@ -1,7 +1,8 @@
+import { extensionOf, isImage } from '../../artifact/mime.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFigure, ProducedFile } from '../../execution/execution.ts';
-import { bytesOf, extensionOf, isImage } from '../pictures.ts';
+import { bytesOf } from '../pictures.ts';
 import type { RunFolder, StoredFile } from './artifact-folder.ts';
 import { stderrOf } from './outcome.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { decodeForm, extensionOf, isImage, PLOTLY } from '../../artifact/mime.ts';
 import type { Result } from '../../execution/execution.ts';
 import type { ActionItem } from '../action/action-return.ts';
-import { decode, extensionOf, isImage, PLOTLY } from '../pictures.ts';
 
 export const DEFAULT_WORK_DIR = './work_dir/tmp_dir';
 
@@ -25,7 +25,7 @@ export async function publishPicture({ data }: Result, workDir: string): Promise
   const mime = FORMS.find((form) => data[form] !== undefined);
   const content = mime === undefined ? undefined : data[mime];
   if (mime === undefined || content === undefined) return null;
-  const file = await writeNew(decode(mime, content), extensionOf(mime), workDir);
+  const file = await writeNew(decodeForm(mime, content), extensionOf(mime), workDir);
   return { type: isImage({ mime }) ? 'image' : 'file', content: file };
 }
 

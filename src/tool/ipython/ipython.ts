@@ -5,7 +5,7 @@ import { createHost, type Host } from '../../host/host.ts';
 import { resolveKey } from '../../host/keys.ts';
 import type { HostOptions, SessionOptions } from '../../host/options.ts';
 import type { Session } from '../../host/session.ts';
-import { extractCode } from '../../text/extract-code.ts';
+import { extractCode } from '../../text/code/extract-code.ts';
 import { ActionReturn, ActionStatusCode } from '../action/action-return.ts';
 import { BaseAction } from '../action/base-action.ts';
 import type { ActionDescription } from '../action/description.ts';

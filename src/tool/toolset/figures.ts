@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { extensionOf, isImage } from '../../artifact/mime.ts';
 import { upload } from '../../artifact/files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../host/session.ts';
-import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
+import { dataUri, type Picture } from '../pictures.ts';
 import type { Workdir } from './init-code.ts';
 import type { RunPythonResult } from './result.ts';
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shortenEnd } from '../../text/excerpt.ts';
 import { forModel } from '../../text/for-model.ts';
 import { readArguments } from '../answers.ts';
 import type { CallOptions, Tool, ToolDefinition } from '../tool.ts';
@@ -118,7 +119,7 @@ export function describeTool({ name, description, parameters }: ToolDefinition):
 /** What a model sees: never the fields that are hidden from it. */
 function textOf({ result, execution }: Finished): string {
   const parts = execution === undefined || result.interpreter_crashed ? [result.stderr] : [forModel(execution)];
-  if (result.result !== null) parts.push(`[result: ${shorten(JSON.stringify(result.result))}]`);
+  if (result.result !== null) parts.push(`[result: ${shortenEnd(JSON.stringify(result.result), MAX_RESULT_CHARS)}]`);
   const paths = result.fig_storage_paths ?? (result.fig_storage_path === undefined ? [] : [result.fig_storage_path]);
   if (paths.length > 0) parts.push(`[figures saved as ${paths.join(', ')}]`);
   if (execution?.state.status === 'preserved') parts.push(...restartNote(result));
@@ -127,10 +128,4 @@ function textOf({ result, execution }: Finished): string {
 
 function restartNote({ interpreter_restarted: isRestarted, restart_reason: reason }: RunPythonResult): string[] {
   return isRestarted ? [`[the interpreter was restarted: ${reason}]`] : [];
-}
-
-function shorten(text: string): string {
-  return text.length <= MAX_RESULT_CHARS
-    ? text
-    : `${text.slice(0, MAX_RESULT_CHARS)}… ${text.length - MAX_RESULT_CHARS} characters omitted`;
 }

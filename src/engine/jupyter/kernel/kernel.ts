@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
+import { Once } from '../../../once.ts';
 import type { JupyterServer } from '../server.ts';
 import { Channel, type Request } from './channel.ts';
 import { answerIn, ask, plant } from './companion.ts';
@@ -31,7 +32,7 @@ export class Kernel {
   readonly #id: string;
   #channel: Channel;
   #isGivenUp = false;
-  #deletion: Promise<void> | undefined;
+  readonly #deletion = new Once(() => remove(this.#server, this.#id));
 
   private constructor(server: JupyterServer, id: string, channel: Channel) {
     this.#server = server;
@@ -116,21 +117,12 @@ export class Kernel {
   giveUp(reason: string): void {
     this.#isGivenUp = true;
     this.#channel.lose(reason);
-    this.#delete().catch(() => undefined); // told by `close`
+    this.#deletion.get().catch(() => undefined); // told by `close`
   }
 
   async close(): Promise<void> {
     this.giveUp('the session was closed');
-    await this.#delete();
-  }
-
-  /** Once; what failed is tried again by the next call. */
-  #delete(): Promise<void> {
-    this.#deletion ??= remove(this.#server, this.#id).catch((error: unknown) => {
-      this.#deletion = undefined;
-      throw error;
-    });
-    return this.#deletion;
+    await this.#deletion.get();
   }
 
   async #plant({ name, directory, environment, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {

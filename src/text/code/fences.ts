@@ -1,4 +1,4 @@
-import { bareMatch } from './python-text.ts';
+import { bareMatch } from './python-marks.ts';
 
 /** Code between fences, as Markdown has them. */
 export interface Block {

@@ -1,6 +1,6 @@
 import { fencedBlocks, inlineBlocks, isPython, type Block } from './fences.ts';
 import { readLooseObject } from './loose-object.ts';
-import { bareMatch, mayBePython } from './python-text.ts';
+import { bareMatch, mayBePython } from './python-marks.ts';
 
 /**
  * The Python in a text that a model wrote. In doubt the text is returned as it is: nothing may damage code that is fine.
