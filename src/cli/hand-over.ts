@@ -3,7 +3,7 @@ import { VivariumError } from '../errors.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Host } from '../host/host.ts';
 import type { RunFolder } from '../tool/code-interpreter/artifact-folder.ts';
-import { picturesOf, type Picture } from '../tool/pictures.ts';
+import { loadFigures, type LoadedFigure } from '../tool/figures.ts';
 
 export interface HandOverParts {
   readonly artifacts: Host['artifacts'];
@@ -26,9 +26,9 @@ export class HandOver {
   }
 
   /** Pictures that were shown and not saved get a number; `onPicture` sees all of them first. */
-  async pictures(execution: Execution, onPicture?: (picture: Picture) => Promise<void>): Promise<void> {
+  async pictures(execution: Execution, onPicture?: (picture: LoadedFigure) => Promise<void>): Promise<void> {
     const written = new Set(execution.files.map(({ path }) => path));
-    for (const picture of await picturesOf(execution, this.#parts.artifacts)) {
+    for (const picture of await loadFigures(execution, this.#parts.artifacts)) {
       await onPicture?.(picture);
       const { figure, bytes } = picture;
       if (figure.path !== undefined) continue; // a file, handed over with the others

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../execution/execution.ts';
-import { readArguments } from '../../tool/answers.ts';
+import { readArguments } from '../../tool/call.ts';
 import type { CallOptions, Observation, ParameterSchema, Tool } from '../../tool/tool.ts';
 
 export interface FunctionToolOptions<S extends z.ZodObject> {

@@ -1,5 +1,5 @@
 import { VivariumError } from '../../errors.ts';
-import { toOpenAITool, type OpenAITool } from '../../tool/schema-forms.ts';
+import { toOpenAITool, type OpenAITool } from '../../tool/formats.ts';
 import type { Tool, ToolDefinition } from '../../tool/tool.ts';
 
 /** Tools by name. Those that are disabled are neither shown nor called; several agents may share one registry. */

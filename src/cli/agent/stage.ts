@@ -4,7 +4,7 @@ import type { Event } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import type { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
-import type { Picture } from '../../tool/pictures.ts';
+import type { LoadedFigure } from '../../tool/figures.ts';
 import { describeEnd } from '../failure.ts';
 import { HandOver } from '../hand-over.ts';
 import { inlinePicture } from './picture.ts';
@@ -50,7 +50,7 @@ export class Stage implements Watcher {
     await this.#handOver.files(execution);
   }
 
-  async #showPicture({ figure, bytes }: Picture): Promise<void> {
+  async #showPicture({ figure, bytes }: LoadedFigure): Promise<void> {
     const { display, environment, isTerminal } = this.#parts;
     const canShow = isTerminal && figure.mime === 'image/png';
     const inline = canShow ? inlinePicture(bytes, environment) : undefined;

@@ -1,30 +1,31 @@
+/** The figures of a run, with their bytes. */
 import { buffer } from 'node:stream/consumers';
 import { decodeForm } from '../artifact/mime.ts';
 import type { ArtifactStore } from '../artifact/store.ts';
 import { VivariumError } from '../errors.ts';
 import type { Execution, ProducedFigure } from '../execution/execution.ts';
 
-/** A figure of a run, with its bytes: an image, or the JSON of an interactive one. */
-export interface Picture {
+/** An image, or the JSON of an interactive figure. */
+export interface LoadedFigure {
   readonly figure: ProducedFigure;
   readonly bytes: Buffer;
 }
 
-/** More than this is a file to download, not a picture to look at. */
+/** Anything larger is a file to download, not a picture to look at. */
 const MAX_BYTES = 20_000_000;
 
-/** The figures that a run made, in order. What was not kept is not among them. */
-export async function picturesOf(execution: Execution, artifacts: ArtifactStore): Promise<Picture[]> {
-  const pictures: Picture[] = [];
+/** The figures of a run in order, without those that are too large or no longer kept. */
+export async function loadFigures(execution: Execution, artifacts: ArtifactStore): Promise<LoadedFigure[]> {
+  const loaded: LoadedFigure[] = [];
   for (const figure of execution.figures) {
-    const bytes = await bytesOf(figure, execution, artifacts);
-    if (bytes !== null) pictures.push({ figure, bytes });
+    const bytes = await figureBytes(figure, execution, artifacts);
+    if (bytes !== null) loaded.push({ figure, bytes });
   }
-  return pictures;
+  return loaded;
 }
 
-/** Null for one that is too large or was not kept. */
-export async function bytesOf(
+/** Null if the figure is too large or no longer kept. */
+export async function figureBytes(
   figure: ProducedFigure,
   execution: Execution,
   artifacts: ArtifactStore,
@@ -33,8 +34,8 @@ export async function bytesOf(
   return shownBytes(execution, figure) ?? (await keptBytes(figure, artifacts));
 }
 
-/** An image as the text that a page can show. */
-export function dataUri({ figure, bytes }: Picture): string {
+/** An image in the form that a web page can show. */
+export function dataUri({ figure, bytes }: LoadedFigure): string {
   return `data:${figure.mime};base64,${bytes.toString('base64')}`;
 }
 
@@ -48,7 +49,7 @@ async function keptBytes({ id }: ProducedFigure, artifacts: ArtifactStore): Prom
   try {
     return await buffer(await artifacts.open(id));
   } catch (error) {
-    if (error instanceof VivariumError) return null; // swept away meanwhile, since the store was full
+    if (error instanceof VivariumError) return null; // removed in the meantime, because the store was full
     throw error;
   }
 }

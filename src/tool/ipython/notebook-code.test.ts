@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutNotebookLines } from './notebook-lines.ts';
+import { withoutNotebookLines } from './notebook-code.ts';
 
 const DISABLED = "print('Assume we have this package, ! is disabled!')";
 
@@ -21,7 +21,7 @@ test.for([
   expect(withoutNotebookLines(code)).toBe(expected);
 });
 
-test('what no plain Python stands for is said, and stays one line', () => {
+test('a magic that Python cannot replace prints a notice on the same line', () => {
   expect(withoutNotebookLines('%timeit f(1)\nx')).toMatch(/^print\('The magic %timeit .*'\)\nx$/);
   expect(withoutNotebookLines('y = %who')).toMatch(/^y = print\('The magic %who /);
   expect(withoutNotebookLines('%%writefile a.py\nx = 1')).toMatch(
@@ -29,7 +29,7 @@ test('what no plain Python stands for is said, and stays one line', () => {
   );
 });
 
-test('a command over several lines keeps their number, so that tracebacks tell the right one', () => {
+test('a command over several lines keeps its line count, so that tracebacks show the right line', () => {
   expect(withoutNotebookLines('!echo a \\\n  b\n1/0')).toBe(`${DISABLED}\n\n1/0`);
 });
 
@@ -49,7 +49,7 @@ test.for([
   expect(withoutNotebookLines(code)).toBe(code);
 });
 
-test('long lines of nothing take no long time', () => {
+test('long lines without content are fast', () => {
   const started = performance.now();
   withoutNotebookLines(`${' '.repeat(200_000)}x\n${'a '.repeat(100_000)}\n"""${'\\'.repeat(100_001)}`);
   expect(performance.now() - started).toBeLessThan(1000);

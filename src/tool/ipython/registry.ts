@@ -1,9 +1,9 @@
-import { FinishAction, InvalidAction, NoAction } from './builtin-actions.ts';
+/** Actions that can be created by name. */
 import { VivariumError } from '../../errors.ts';
-import { BatchIPythonInterpreter } from '../ipython/batch.ts';
-import { IPythonInterpreter } from '../ipython/ipython.ts';
+import { FinishAction, InvalidAction, NoAction } from '../action/actions.ts';
+import { BatchIPythonInterpreter } from './batch.ts';
+import { IPythonInterpreter } from './ipython.ts';
 
-/** The actions that can be made by name. */
 const TOOLS = {
   IPythonInterpreter,
   BatchIPythonInterpreter,
@@ -13,21 +13,19 @@ const TOOLS = {
 } as const;
 export type ToolName = keyof typeof TOOLS;
 
-/** Their names. */
 export function listTools(): ToolName[] {
   return Object.keys(TOOLS) as ToolName[];
 }
 
-/** The class of an action. */
 export function getToolClass<N extends ToolName>(name: N): (typeof TOOLS)[N] {
   if (Object.hasOwn(TOOLS, name)) return TOOLS[name];
   throw new VivariumError(
     'CONFIG_INVALID',
-    `There is no tool named ${JSON.stringify(name)}. Those there are: ${listTools().join(', ')}.`,
+    `There is no tool named ${JSON.stringify(name)}. Use one of: ${listTools().join(', ')}.`,
   );
 }
 
-/** An action, made with these options. */
+/** Creates an action with these options. */
 export function getTool<N extends ToolName>(
   name: N,
   ...args: ConstructorParameters<(typeof TOOLS)[N]>

@@ -1,21 +1,52 @@
-/** Shell commands and magics, as notebooks have them, made into Python that does no harm. */
+/** What makes plain Python stand in for IPython: start code for sessions, and notebook lines rewritten as Python. */
+
+/** Runs first in each session. It disables input and the shell; `{}` is replaced by code of the user. */
+export const START_CODE = `
+def input(*args, **kwargs):
+    raise NotImplementedError('Python input() function is disabled.')
+
+get_ipython().system = lambda *args: print('Assume we have this package, ! is disabled!')
+{}
+`;
+
+/** The part of an IPython shell that start code and generated code use. */
+const SHELL = `
+class _Shell:
+    def getoutput(self, *args):
+        self.system(*args)
+        return []
+
+    def run_line_magic(self, name, *args):
+        print(f'The magic %{name} is not available here; write it in plain Python.')
+
+    run_cell_magic = run_line_magic
+
+def get_ipython(shell=_Shell()):
+    return shell
+
+del _Shell
+`;
+
+export function startCodeWith(code: string): string {
+  return SHELL + START_CODE.replace('{}', () => code);
+}
 
 const DISABLED = "print('Assume we have this package, ! is disabled!')";
 const SHELLS = new Set(['!', 'bash', 'sh', 'script', 'system', 'sx', 'sc', 'cmd', 'perl', 'ruby']);
 const INSTALLERS = new Set(['pip', 'conda', 'mamba', 'micromamba', 'uv']);
 const SILENT = new Set(['matplotlib', 'pylab', 'config', 'load_ext', 'reload_ext', 'unload_ext', 'autoreload']);
-/** Cell magics whose cell is Python, run as it is. */
+/** Cell magics around plain Python, which then runs without the magic. */
 const AROUND_PYTHON = new Set(['time', 'timeit', 'capture', 'prun', 'python', 'python3']);
 
-/** What has to be read to know where a statement begins: strings, comments, brackets, joined lines and ends of lines. */
+/** The tokens that decide where a statement begins: strings, comments, brackets, joined lines and line ends. */
 const TOKEN =
   /#[^\n]*|"""(?:\\[^]|(?!""")[^])*(?:"""|$)|'''(?:\\[^]|(?!''')[^])*(?:'''|$)|"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?|[([{]|[)\]}]|\\\n|\n/g;
 const CELL_MAGIC = /^\s*%%(?<name>!|\w+)(?<rest>[^\n]*)(?:\n|$)/;
-/** At the start of a statement; `a != b` cannot stand there. */
+/** A notebook line at the start of a statement, where `a != b` cannot be. */
 const LINE =
   /(?<indent>[ \t]*)(?![ \t])(?<target>[\w[][\w.[\],'" \t]*?=[ \t]*)?(?<mark>!!?(?!=)|%%?(?=[A-Za-z]))(?<rest>(?:[^\\\n]|\\[^])*)/y;
 
-/** Rewrites the lines that are no Python; all others stay as and where they are. */
+/** Rewrites shell commands and magics as harmless Python. All other lines stay unchanged, with the same line numbers. */
 export function withoutNotebookLines(code: string): string {
   const cell = CELL_MAGIC.exec(code)?.groups;
   if (cell === undefined) return rewriteLines(code);
@@ -48,7 +79,7 @@ function rewriteLines(code: string): string {
   return kept.join('') + code.slice(copied);
 }
 
-/** Rewrites the statement that begins here, if it is none; where the rest of the text goes on. */
+/** Rewrites the line at `at` if it is a notebook line. Returns where the rest of the code begins. */
 function copyLine(code: string, at: number, kept: string[]): number {
   LINE.lastIndex = at;
   const found = LINE.exec(code);
