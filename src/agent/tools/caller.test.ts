@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { fitForModel } from './model-text.ts';
+import { fitForModel } from './caller.ts';
 
 test('P-43 keys that an answer hides from the model are not shown to it', () => {
   const answer = { stdout: 'ok', base64_uri: ['data:image/png;base64,AAAA'], hidden_to_model: ['base64_uri'] };

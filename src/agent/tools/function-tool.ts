@@ -6,16 +6,16 @@ import type { CallOptions, Observation, ParameterSchema, Tool } from '../../tool
 export interface FunctionToolOptions<S extends z.ZodObject> {
   readonly name: string;
   readonly description: string;
-  /** The arguments; what `describe` says of each, the model is told. */
+  /** The schema of the arguments. The model is told what `describe` says about each. */
   readonly parameters: S;
-  /** A string is what the model sees; whatever else is JSON. An error that is thrown, the model is told. */
+  /** The model sees a string as it is, and any other value as JSON. It is also told about errors that are thrown. */
   readonly run: (args: z.output<S>, options: CallOptions) => unknown;
 }
 
-/** A function as a tool: arguments that do not fit its schema never reach it. */
+/** Makes a tool from a function. Only arguments that match the schema reach the function. */
 export function tool<S extends z.ZodObject>(options: FunctionToolOptions<S>): Tool {
   const { name, description, parameters, run } = options;
-  // Of what a caller may leave out, the model is told that it may.
+  // The input side of the schema: arguments with a default are optional for the model.
   const { $schema: _, ...schema } = z.toJSONSchema(parameters, { io: 'input' });
   const definition = { name, description, parameters: { required: [], ...schema } as unknown as ParameterSchema };
   return {
@@ -28,7 +28,7 @@ export function tool<S extends z.ZodObject>(options: FunctionToolOptions<S>): To
   };
 }
 
-/** As JSON has it: what it cannot hold, a date or a class of one's own, is what it makes of it. */
+/** Converts the result as JSON does: a date becomes a string, an instance of a class a plain object. */
 function observationOf(result: unknown): Observation {
   const payload = JSON.parse(JSON.stringify(result) ?? 'null') as Json;
   return { text: typeof payload === 'string' ? payload : JSON.stringify(payload), payload, isError: false };
