@@ -5,11 +5,11 @@ import { TOLD_CHARS } from '../execution/output-budget.ts';
 import { escapeAnsi } from './clean-text.ts';
 import { listSome, shorten } from './excerpt.ts';
 
-/** Rows of a table come to about this much. */
+/** The usual size of the rows of a table. */
 const MAX_TABLE_CHARS = 2_000;
-/** Of one part, so that a long output cannot push the error out of sight. */
+/** The share of one part, so that a long output cannot displace the error. */
 const SHARE = 0.6;
-/** Of each stream where there are two: there is room left for what was shown. */
+/** The share of each stream if there are two, which leaves room for results. */
 const STREAM_SHARE = 0.4;
 const DEFAULT_MAX_CHARS = TOLD_CHARS / STREAM_SHARE;
 const MAX_LISTED = 20;
@@ -17,13 +17,13 @@ const MAX_NAME_CHARS = 100;
 
 export interface ForModelOptions {
   readonly maxChars?: number;
-  /** Whether the rows of tables are told, not only their names: for sessions that will not be there to be asked. */
+  /** Whether rows of tables are included: useful if the session ends, and the model cannot ask for them later. */
   readonly tables?: 'named' | 'shown';
 }
 
 /**
- * The compact text that a model should see of a run: what was printed, shown, written and lost, and no base64. What
- * happened takes up to `maxChars`; how it ended and what became of the state comes on top and is never pushed out.
+ * A compact text about a run for a model: its output, results, files and state, without base64. Output and results take
+ * up to `maxChars`. How the run ended and what happened to the state is added to that, and never cut.
  */
 export function forModel(execution: Execution, options: ForModelOptions = {}): string {
   const { maxChars = DEFAULT_MAX_CHARS, tables = 'named' } = options;
@@ -47,7 +47,7 @@ export function forModel(execution: Execution, options: ForModelOptions = {}): s
   return parts.length === 0 ? 'The code ran and printed nothing.' : parts.join('\n');
 }
 
-/** What is cut here or was cut before says where all of it is. */
+/** Where text is cut, here or before, a note says where the full text is. */
 function printed({ logs, truncated, spills }: Execution, maxChars: number): string[] {
   const parts: string[] = [];
   const share = logs.stdout === '' || logs.stderr === '' ? SHARE : STREAM_SHARE;
@@ -97,7 +97,7 @@ function describeTable({ name, rows, columnCount, columns }: DataFrameSummary): 
   return `[table ${name}: ${rows} rows × ${columnCount} columns: ${listed.join(', ')}${more}]`;
 }
 
-/** As pandas writes them, unless the program did so itself. */
+/** The rows as pandas prints them, unless the program printed them itself. */
 function rowsOf({ repr }: DataFrameSummary, { logs }: Execution): string[] {
   return logs.stdout.includes(repr) ? [] : [shorten(escapeAnsi(repr), MAX_TABLE_CHARS)];
 }

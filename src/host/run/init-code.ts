@@ -4,17 +4,17 @@ import { VivariumError } from '../../errors.ts';
 import { describeOutcome } from '../../execution/description.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import type { History } from '../../notebook/history.ts';
+import type { RunHistory } from '../../notebook/history.ts';
 import type { Settings } from '../options.ts';
 
 /** Code that runs once before everything else in a session, and again whenever its state had to begin anew. */
 export class InitCode {
   readonly #inner: EngineSession;
   readonly #settings: Settings;
-  readonly #history: History;
+  readonly #history: RunHistory;
   #status: 'due' | 'done' | 'failed';
 
-  constructor(inner: EngineSession, settings: Settings, history: History) {
+  constructor(inner: EngineSession, settings: Settings, history: RunHistory) {
     this.#inner = inner;
     this.#history = history;
     this.#settings = settings;

@@ -6,7 +6,7 @@ import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Execution, Variable } from '../../execution/execution.ts';
 import { pulled } from '../../execution/pulled.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import { History, type Start } from '../../notebook/history.ts';
+import { RunHistory, type RunStart } from '../../notebook/history.ts';
 import type { Ending } from '../endings.ts';
 import type { Cancellable, SessionFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
@@ -33,7 +33,7 @@ export interface RunsParts {
 /** Who hears of a run. */
 interface Audience {
   /** What the run is to the session's history. */
-  readonly kind: Start['kind'];
+  readonly kind: RunStart['kind'];
   readonly transcript: Transcript;
   /** Who wants to know while it happens. */
   readonly hear?: Listener;
@@ -48,7 +48,7 @@ export class Runs {
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
   readonly #initCode: InitCode;
-  readonly #history = new History();
+  readonly #history = new RunHistory();
   readonly #closed = new AbortController();
   #executions = 0;
   #generation = 1;
@@ -86,7 +86,7 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  async execute(run: Run, kind: Start['kind'] = 'run'): Promise<Execution> {
+  async execute(run: Run, kind: RunStart['kind'] = 'run'): Promise<Execution> {
     const transcript = this.#transcript();
     const summary = await this.#conduct(run, { kind, transcript });
     transcript.add({ type: 'done', summary });
@@ -179,7 +179,7 @@ export class Runs {
   }
 
   /** What ran so far. */
-  get history(): History {
+  get history(): RunHistory {
     return this.#history;
   }
 

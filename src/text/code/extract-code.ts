@@ -3,17 +3,17 @@ import { readLooseObject } from './loose-object.ts';
 import { bareMatch, mayBePython } from './python-marks.ts';
 
 /**
- * The Python in a text that a model wrote. In doubt the text is returned as it is: nothing may damage code that is fine.
+ * Extracts Python from the reply of a model. In doubt it returns the text unchanged: it must not damage valid code.
  *
- * 0. What stands between the marks by which InternLM calls its interpreter, itself treated as below. A call that breaks
- *    off ends with the text.
- * 1. An object with a string `code`, as JSON or nearly so: that string, itself taken out of its fences.
- * 2. A text in which every backtick is in a string or a comment may be Python as a whole: unchanged.
- * 3. Fenced blocks: those marked as Python, joined. Without any, those without a mark, joined; in text beside marked ones
- *    such a block is mostly output. Without any of either, the `code` of a block that holds such an object. Blocks of
- *    other languages are left out. A fence that is never closed ends with the text.
- * 4. Code between three backticks or more within lines, joined.
- * 5. One span of one or two backticks, when all around it is prose.
+ * 0. The text between the marks of an InternLM interpreter call, which is then handled as below. A truncated call ends
+ *    with the text.
+ * 1. An object with a string `code`, as JSON or almost JSON: that string, without its fences.
+ * 2. A text with backticks only in strings and comments may be Python as a whole: unchanged.
+ * 3. Fenced blocks: those marked as Python, joined. If there are none, the `code` of a block that holds such an object. If
+ *    there is none, the unmarked blocks, joined; next to marked blocks they are usually output. Blocks of other languages
+ *    are ignored. A fence that is never closed ends with the text.
+ * 4. Code between three or more backticks within lines, joined.
+ * 5. One span of one or two backticks, if everything around it is prose.
  */
 export function extractCode(text: string): string {
   return fromText(readAction(text) ?? text);
@@ -32,7 +32,7 @@ function fromText(text: string): string {
 const ACTION = /<\|action_start\|>\s*<\|interpreter\|>/g;
 const ACTION_END = /<\|action_end\|>/g;
 
-/** The code of the first call; marks in strings and comments of code are none. */
+/** The code of the first call. Marks in strings and comments do not count. */
 function readAction(text: string): string | null {
   const start = bareMatch(text, ACTION);
   if (start === null) return null;
@@ -66,7 +66,7 @@ function join(blocks: readonly Block[]): string {
   return blocks.map(({ code }) => code).join('\n');
 }
 
-/** Words and their punctuation, without what code is made of. */
+/** Words and punctuation, without characters that only code has. */
 const PROSE = /^(?![!%])[\p{L}\p{M}\p{N}\s.,:;?!'"“”‘’«»…–—*_>-]*$/u;
 
 function fromSpan(text: string): string | null {

@@ -1,22 +1,22 @@
 import { bareMatch } from './python-marks.ts';
 
-/** Code between fences, as Markdown has them. */
+/** A fenced code block of Markdown. */
 export interface Block {
-  /** What the opening fence says, in small letters; empty when it says nothing. */
+  /** The language of the opening fence in lower case; empty if it has none. */
   readonly language: string;
   readonly code: string;
 }
 
 const PYTHON = new Set(['python', 'python3', 'py', 'py3', 'ipython', 'ipython3']);
 
-/** Told from code when they stand in one line with it. */
+/** Recognised as a language if they are on the same line as the code. */
 const OTHERS = new Set(
   'bash console css html java javascript js json r sh shell sql text ts typescript xml yaml zsh'.split(' '),
 );
 
 const OPENING = /^(?<indent>[ \t]*)(?<fence>`{3,}|~{3,})[ \t]*(?<info>[^`]*)$/;
 
-/** A language and its attributes: `python`, `{.python}`, `python title="a.py"`, `python:main.py`. Not a statement. */
+/** A language and its attributes: `python`, `{.python}`, `python title="a.py"`, `python:main.py`; not a statement. */
 const INFO =
   /^\{?\.?(?!(?:class|def|for|from|if|import|print|try|while|with)\b)(?<language>[\w+#-]+)(?:[,:}].*|[ \t]+[^\s=].*)?$/;
 
@@ -24,7 +24,7 @@ export function isPython({ language }: Block): boolean {
   return PYTHON.has(language);
 }
 
-/** All blocks whose opening fence has a line of its own, in order. One that is never closed ends with the text. */
+/** All blocks whose opening fence is on its own line. A block that is never closed ends with the text. */
 export function fencedBlocks(text: string): Block[] {
   const blocks: Block[] = [];
   for (let at = 0; at < text.length;) {
@@ -42,7 +42,7 @@ export function fencedBlocks(text: string): Block[] {
   return blocks.filter(({ code }) => code.trim() !== '');
 }
 
-/** Blocks that begin within a line: three backticks or more, up to as many again. */
+/** Blocks that begin within a line: three or more backticks, up to the same number again. */
 export function inlineBlocks(text: string): Block[] {
   const blocks: Block[] = [];
   let opening: RegExpExecArray | null = null;
@@ -70,17 +70,17 @@ function openingOf(line: string): Opening | null {
   return fence === '' || language === undefined ? null : { indent, fence, language: language.toLowerCase() };
 }
 
-/** Where the code of a block ends, and where the text goes on. */
+/** Where the code of a block ends, and where the text after it begins. */
 interface Closing {
   readonly end: number;
   readonly next: number;
 }
 
-/** A fence in a string of the code does not close it, if another does. */
+/** Prefers a closing fence outside of strings: the code may contain fences in strings. */
 function findClosing(body: string, { fence, language }: Opening): Closing {
   const mark = fence.slice(0, 1);
   const line = new RegExp(`^[ \\t]*${mark}{${fence.length},}[ \\t]*$`, 'gm');
-  // Python has no bare backticks, so that a fence of them may also end a line of code.
+  // Python has no backticks outside of strings, so a fence may also come at the end of a line of code.
   const bare = mark === '`' ? new RegExp(`\`{${fence.length},}`, 'g') : line;
   const mayBePython = language === '' || PYTHON.has(language);
   const found = (mayBePython ? bareMatch(body, bare) : null) ?? line.exec(body);
@@ -100,12 +100,12 @@ function inlineBlock(content: string): Block {
   return { language: '', code: outdent(lines, /^[ \t]*/.exec(lines)?.[0] ?? '') };
 }
 
-/** Lines of a quotation, whose marks are no code. */
+/** Whether the lines have Markdown quotation marks, which are not code. */
 function isQuoted(code: string): boolean {
   return /\n[ \t]*>/.test(code);
 }
 
-/** Markdown takes the fence's own indentation off each line. */
+/** Markdown removes the indentation of the fence from each line. */
 function outdent(code: string, indent: string): string {
   const lines = code.trimEnd().split('\n');
   return lines.map((line) => line.slice(sharedLength(line, indent))).join('\n');

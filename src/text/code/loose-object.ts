@@ -1,4 +1,4 @@
-/** Objects as models write them: JSON, or JSON with bare or singly quoted names, line breaks in strings, a last comma. */
+/** Reads objects as models write them: JSON, also with unquoted or single-quoted names, line breaks in strings or a trailing comma. */
 export function readLooseObject(text: string): ReadonlyMap<string, unknown> | null {
   return readJson(text) ?? readLoose(text);
 }
@@ -8,7 +8,7 @@ function readJson(text: string): ReadonlyMap<string, unknown> | null {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? new Map(Object.entries(value)) : null;
   } catch {
-    return null; // not JSON: that is an answer here
+    return null; // not JSON
   }
 }
 
@@ -16,7 +16,7 @@ const STRING = String.raw`"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'`
 const NAME = new RegExp(String.raw`\s*(?<name>${STRING}|[A-Za-z_]\w*)\s*:\s*`, 'y');
 const VALUE = new RegExp(String.raw`(?<value>${STRING}|-?\d[\d.eE+-]*|true|false|null)\s*(?<after>,\s*\}?|\})\s*`, 'y');
 
-/** Members with plain values only; anything else is not this. */
+/** Supports only members with plain values. */
 function readLoose(text: string): ReadonlyMap<string, unknown> | null {
   const members = new Map<string, unknown>();
   for (let at = 1; at < text.length;) {
@@ -35,7 +35,7 @@ function match(pattern: RegExp, text: string, at: number): Readonly<Record<strin
   return pattern.exec(text)?.groups ?? null;
 }
 
-/** What a token stands for: the text of a string, anything else as it is written. */
+/** The value of a token: the content of a string, anything else as written. */
 function plain(token: string): string {
   return /^["']/.test(token)
     ? token.slice(1, -1).replaceAll(/\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[^])/g, unescape)

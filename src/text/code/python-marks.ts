@@ -1,14 +1,14 @@
-/** Where strings and comments are in a text that may be Python, told by their marks alone. */
+/** Finds strings and comments in text that may be Python, by their marks alone. */
 
-/** Python has no backtick and no line of tildes: with one outside of strings and comments, a text is something else. */
+/** Python has no backticks and no lines of tildes outside of strings and comments. */
 export function mayBePython(text: string): boolean {
   return bareMatch(text, /`|^[ \t]*~{3,}[ \t\r]*$/gm) === null;
 }
 
 /**
- * The first match of a global pattern that begins outside of strings and comments. Reads no further than there. A quote
- * without its partner on the line is an apostrophe, as is one right after a word (`It's`), unless the word may stand
- * before a string (`f'…'`, `return'…'`).
+ * The first match of a global pattern that begins outside of strings and comments. Reads no further than that. A quote
+ * without a closing quote on its line is an apostrophe, and so is one right after a word (`It's`), unless the word can
+ * precede a string (`f'…'`, `return'…'`).
  */
 export function bareMatch(text: string, pattern: RegExp): RegExpExecArray | null {
   let at = 0;
@@ -22,7 +22,7 @@ export function bareMatch(text: string, pattern: RegExp): RegExpExecArray | null
   return null;
 }
 
-/** The end of the string or comment that begins here; `at` itself when none does. */
+/** The end of the string or comment that begins at `at`; `at` itself if there is none. */
 function skip(text: string, at: number): number {
   const character = text[at];
   if (character === '#') return endOfLine(text, at);

@@ -97,7 +97,7 @@ test('an endpoint that is not there says so', async () => {
   const { environment } = server;
   await server[Symbol.asyncDispose]();
   const llm = new OpenAILLM({ maxRetries: 0 }, environment);
-  await assert.rejects(new FunctionCallingAgent({ llm }).run('?'), { code: 'LLM_FAILED', message: /endpoint runs/ });
+  await assert.rejects(new FunctionCallingAgent({ llm }).run('?'), { code: 'LLM_FAILED', message: /endpoint is running/ });
 });
 
 test('S-22 tokens come while the model still writes', async () => {
