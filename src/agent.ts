@@ -1,21 +1,18 @@
 export { Agent } from './agent/agent.ts';
 export type { ToolSource } from './agent/agent.ts';
-export { AgentExecutor } from './agent/question/executor.ts';
-export { FunctionCallingAgent } from './agent/question/function-calling-agent.ts';
-export { ReActAgent } from './agent/question/react-agent.ts';
-export { agent, SimpleAgent } from './agent/question/simple-agent.ts';
-export type { SimpleAgentOptions } from './agent/question/simple-agent.ts';
+export { agent, AgentExecutor, FunctionCallingAgent, ReActAgent, SimpleAgent } from './agent/single-turn.ts';
+export type { SimpleAgentOptions } from './agent/single-turn.ts';
 export type {
   AgentConfig,
   AgentLimits,
   AgentOptions,
   AgentType,
   AskOptions,
-  QuestionAgentOptions,
+  SingleTurnOptions,
 } from './agent/options.ts';
-export { tool } from './agent/toolbox/function-tool.ts';
-export type { FunctionToolOptions } from './agent/toolbox/function-tool.ts';
-export { ToolRegistry } from './agent/toolbox/registry.ts';
+export { tool } from './agent/tools/function-tool.ts';
+export type { FunctionToolOptions } from './agent/tools/function-tool.ts';
+export { ToolRegistry } from './agent/tools/registry.ts';
 export {
   ActionEvent,
   ErrorEvent,
@@ -32,8 +29,8 @@ export { defaultModel, OpenAILLM } from './model/openai.ts';
 export type { Llm, ModelSource } from './model/openai.ts';
 export type { ChatOptions, ChatStreams } from './agent/chat/chat.ts';
 export { Display } from './agent/chat/display.ts';
-export type { Kind, Look } from './agent/chat/display.ts';
+export type { BlockKind, DisplayTarget } from './agent/chat/display.ts';
 export type { ModelConfigInput } from './config.ts';
-// Examples written for Python take the tools of an agent from the same module as the agent.
+// Examples written for Python import the tools from the same module as the agent.
 export { CodeInterpreterTool } from './tool/code-interpreter/code-interpreter.ts';
 export { PythonREPLTool } from './tool/code-interpreter/python-repl.ts';

@@ -1,6 +1,6 @@
 export { ERROR_CODES, VivariumError } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
-export { extractCode } from './text/extract-code.ts';
+export { extractCode } from './text/code/extract-code.ts';
 export { escapeAnsi } from './text/clean-text.ts';
 export { forModel } from './text/for-model.ts';
 export { createHost } from './host/local-host.ts';

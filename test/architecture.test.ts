@@ -9,7 +9,7 @@ const SRC = path.join(ROOT, 'src');
 const MAX_LINES = 400;
 
 /** Files that everything may import. They import nothing but each other. */
-const OPEN = ['errors.ts', 'config.ts', 'data-dir.ts'];
+const OPEN = ['errors.ts', 'config.ts', 'data-dir.ts', 'once.ts'];
 
 /** What the package gives to its users: lists of named exports, which nothing inside imports. */
 const FACES = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
@@ -19,15 +19,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
   workspace: [],
   engine: ['execution', 'workspace', 'text'],
-  host: ['execution', 'workspace', 'engine', 'environment', 'artifact', 'notebook'],
-  notebook: ['execution'],
+  host: ['execution', 'workspace', 'engine', 'environment', 'artifact', 'notebook', 'text'],
+  notebook: ['execution', 'text'],
   environment: [],
   artifact: ['execution', 'workspace'],
   text: ['execution'],
   storage: [],
   model: [],
   tool: ['execution', 'host', 'artifact', 'workspace', 'environment', 'text'],
-  agent: ['execution', 'tool', 'model'],
+  agent: ['execution', 'tool', 'model', 'text'],
   service: [
     'execution',
     'engine',
@@ -40,7 +40,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'storage',
     'model',
   ],
-  cli: ['execution', 'engine', 'host', 'environment', 'text', 'tool', 'agent', 'service', 'storage', 'model'],
+  cli: [
+    'execution',
+    'engine',
+    'artifact',
+    'host',
+    'environment',
+    'text',
+    'tool',
+    'agent',
+    'service',
+    'storage',
+    'model',
+  ],
 };
 
 /** One row per package: the places that may import it. Test files may also import vitest. */
@@ -54,6 +66,7 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@langchain/langgraph-checkpoint': ['storage'],
   '@langchain/langgraph-checkpoint-postgres': ['storage'],
   '@langchain/langgraph-checkpoint-validation': ['storage'],
+  mime: ['artifact'],
   pg: ['storage'],
   yaml: ['service'],
 };

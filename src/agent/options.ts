@@ -1,49 +1,49 @@
-/** What agents are made with. */
+/** The options of agents. */
 import { z } from 'zod';
 import { parse } from '../config.ts';
 import { VivariumError } from '../errors.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { Llm } from '../model/openai.ts';
-import { ToolRegistry } from './toolbox/registry.ts';
+import { ToolRegistry } from './tools/registry.ts';
 
-/** What bounds an agent. */
+/** The limits of an agent. */
 export interface AgentLimits {
-  /** How often the model may write before it must have an answer. */
+  /** Most replies of the model before it must answer. */
   readonly maxIterations?: number;
-  /** What the model sees of one tool's answer, in characters; head and tail are kept. */
+  /** Most characters of a tool's result that the model sees; head and tail are kept. */
   readonly maxToolContentLength?: number;
-  /** Longest one call of a tool may take. */
+  /** Longest call of a tool. */
   readonly toolTimeoutMs?: number;
-  /** Steps that `memory` keeps. */
+  /** Most steps that `memory` keeps. */
   readonly maxSteps?: number;
-  /** Whose interpreter its tools use. By itself each agent has an id, hence interpreters, of its own. */
+  /** The client id that its tools are called with. Default: each agent has its own id, and so its own interpreters. */
   readonly clientId?: string;
 }
 
 export interface AskOptions {
-  /** Stops the model and the tool that runs. */
+  /** Stops the model and the running tool. */
   readonly signal?: AbortSignal;
 }
 
-/** How the model calls tools: as its endpoint has it, or in words, which every model can write. */
+/** How the model calls tools: natively by its endpoint, or as text, which every model can write. */
 export type AgentType = 'function_calling' | 'react';
 
-export interface QuestionAgentOptions extends AgentLimits {
+export interface SingleTurnOptions extends AgentLimits {
   readonly llm: Llm;
-  /** Tools, or a registry that others may share and add to. */
+  /** Tools, or a registry that several agents share. */
   readonly tools?: readonly Tool[] | ToolRegistry;
   readonly systemPrompt?: string;
-  /** The name of `systemPrompt` in examples written for Python. */
+  /** Another name of `systemPrompt`, for examples written for Python. */
   readonly system_prompt?: string;
-  /** The name of `maxIterations` in examples written for Python. */
+  /** Another name of `maxIterations`, for examples written for Python. */
   readonly max_iterations?: number;
 }
 
-/** What an `AgentExecutor` is made with. */
-export interface AgentConfig extends QuestionAgentOptions {
-  /** By itself `react`. */
+/** The options of `AgentExecutor`. */
+export interface AgentConfig extends SingleTurnOptions {
+  /** Default: `react`. */
   readonly agentType?: AgentType;
-  /** The name of `agentType` in examples written for Python. */
+  /** Another name of `agentType`, for examples written for Python. */
   readonly agent_type?: AgentType;
 }
 
@@ -57,7 +57,7 @@ const bounds = {
 
 const Llm = z.custom<Llm>(
   (llm) => typeof llm === 'object' && llm !== null && ('connect' in llm || 'invoke' in llm),
-  'must be a chat model of LangChain, or an OpenAILLM',
+  'must be a LangChain chat model, or an OpenAILLM',
 );
 
 const AgentType = z.enum(['function_calling', 'react']);
@@ -65,26 +65,26 @@ const Tools = z.array(
   z.custom<Tool>((tool) => typeof tool === 'object' && tool !== null && 'define' in tool && 'call' in tool),
 );
 
-const QuestionOptions = z.strictObject({
+const SingleTurnSettings = z.strictObject({
   ...bounds,
   llm: Llm,
   tools: z.union([z.instanceof(ToolRegistry), Tools]).default([]),
   systemPrompt: z.string().default('You are a helpful AI assistant.'),
 });
-type QuestionOptions = Readonly<z.infer<typeof QuestionOptions>>;
+type SingleTurnSettings = Readonly<z.infer<typeof SingleTurnSettings>>;
 
-/** What bounds an agent, nothing left open. */
-export type AgentBounds = Pick<QuestionOptions, keyof typeof bounds>;
+/** The limits with all defaults filled in. */
+export type AgentBounds = Pick<SingleTurnSettings, keyof typeof bounds>;
 
-/** A chat-like agent: instructions, a memory of what was said, and tools that come later. */
+/** The options of `Agent`. Tools are added later. */
 export interface AgentOptions extends AgentLimits {
   readonly name: string;
   readonly instructions?: string;
-  /** By itself the one that the environment names; see `defaultModel`. */
+  /** Default: the model that the environment names; see `defaultModel`. */
   readonly model?: Llm;
-  /** By itself `function_calling`; `react` for a model that cannot call tools. */
+  /** Default: `function_calling`. Use `react` for a model without native tool calling. */
   readonly agentType?: AgentType;
-  /** How much of what was said before the model is told again, in characters. */
+  /** Most characters of the earlier conversation that are sent to the model. */
   readonly maxHistoryChars?: number;
 }
 
@@ -98,20 +98,20 @@ const NamedAgentOptions = z.strictObject({
 });
 type NamedAgentOptions = Readonly<z.infer<typeof NamedAgentOptions>>;
 
-export function parseQuestionAgent(options: QuestionAgentOptions): QuestionOptions {
+export function parseSingleTurn(options: SingleTurnOptions): SingleTurnSettings {
   return parse(
-    QuestionOptions,
+    SingleTurnSettings,
     inOneSpelling(options, { system_prompt: 'systemPrompt', max_iterations: 'maxIterations' }),
   );
 }
 
-/** Which kind of agent is meant, and what it is made with. */
-export function parseAgentType(config: AgentConfig): { agentType: AgentType; options: QuestionAgentOptions } {
+/** The type of the agent, and its other options. */
+export function parseAgentType(config: AgentConfig): { agentType: AgentType; options: SingleTurnOptions } {
   const { agentType = 'react', ...options } = inOneSpelling(config, { agent_type: 'agentType' });
   return { agentType: parse(AgentType, agentType), options };
 }
 
-/** Names of examples written for Python under our own. */
+/** Replaces the names from Python by ours. */
 function inOneSpelling<T extends object>(options: T, names: Readonly<Record<string, string>>): T {
   const spelled = new Map<string, unknown>();
   for (const [given, value] of Object.entries(options)) {
@@ -124,7 +124,7 @@ function inOneSpelling<T extends object>(options: T, names: Readonly<Record<stri
 }
 
 function givenTwice(name: string): VivariumError {
-  return new VivariumError('CONFIG_INVALID', `${name} is given twice, in two spellings. Leave one out.`);
+  return new VivariumError('CONFIG_INVALID', `${name} is given in two spellings. Remove one.`);
 }
 
 export function parseNamedAgent(options: AgentOptions): NamedAgentOptions {

@@ -1,6 +1,6 @@
 import { defaultDataDir } from '../data-dir.ts';
 import { spawnZygote, type ZygoteProcess } from '../engine/local/zygote/process.ts';
-import { isEnvironment, placesIn, readJson } from '../environment/environment.ts';
+import { isEnvironment, dataPathsIn, readJson } from '../environment/environment.ts';
 
 /** Commands that are slower without a head start. */
 const HURRIED = new Set(['run', 'repl']);
@@ -13,7 +13,7 @@ export function startAhead(args: readonly string[], environment: NodeJS.ProcessE
   const [command = ''] = args;
   const isLikely = !args.some((arg) => /^(-h|--help|--python|--data-dir)/.test(arg)) && !environment['VIVARIUM_PYTHON'];
   if (!HURRIED.has(command) || !isLikely) return undefined;
-  const found = readJson(placesIn(defaultDataDir(environment)).record, isEnvironment);
+  const found = readJson(dataPathsIn(defaultDataDir(environment)).record, isEnvironment);
   if (found === undefined) return undefined;
   return spawnZygote(found.python, found.cacheDir);
 }

@@ -1,35 +1,35 @@
-/** Builds an environment from a lock: create, install, move into place, compile, try out, mark complete. */
+/** Builds an environment from a lock file: create, install, move to its directory, compile, try out, mark as complete. */
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../errors.ts';
 import { findProgram, run } from './command.ts';
-import { moduleOf, takeInventory, type Inventory } from './inventory.ts';
+import { moduleOf, takeInventory, type PythonInventory } from './inventory.ts';
 import { BUILDING_PREFIX, markComplete, pythonIn, removeTree, type Lock } from './managed.ts';
 
-export interface Build {
-  readonly base: Inventory;
+export interface EnvironmentBuild {
+  readonly base: PythonInventory;
   readonly lock: Lock;
   readonly cacheDir: string;
-  readonly tools: Tools;
+  readonly tools: BuildTools;
 }
 
-/** What every step of a set-up needs. */
-export interface Tools {
-  /** Scrubbed. */
+/** What every step of set-up needs. */
+export interface BuildTools {
+  /** The result of `scrubEnvironment`. */
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal | undefined;
   readonly report: (line: string) => void;
 }
 
-/** Leaves a complete environment in the lock's directory, or nothing there. Throws `SETUP_FAILED` when it cannot. */
-export async function buildEnvironment(build: Build): Promise<void> {
+/** Leaves either a complete environment or nothing in the lock's directory. Throws `SETUP_FAILED` on failure. */
+export async function buildEnvironment(build: EnvironmentBuild): Promise<void> {
   const { base, lock, cacheDir, tools } = build;
   try {
     await install(build);
     const python = pythonIn(lock.directory);
     tools.report('compiling the libraries');
-    // A file that cannot be compiled is found out when it is imported, which the next step does.
+    // Errors are ignored here: the next step imports the libraries and would find them.
     await runTool(
       [python, '-I', '-m', 'compileall', '-q', '-j', '0', '-x', TESTS, path.join(lock.directory, 'lib')],
       tools,
@@ -44,8 +44,8 @@ export async function buildEnvironment(build: Build): Promise<void> {
   }
 }
 
-/** Imports every promised library once, which proves that they work and fills the caches slow to fill. */
-export async function warm(inventory: Inventory, cacheDir: string, tools: Tools): Promise<void> {
+/** Imports each promised library once, to check that it works and to fill its caches. */
+export async function warm(inventory: PythonInventory, cacheDir: string, tools: BuildTools): Promise<void> {
   const modules = Object.keys(inventory.libraries).map((library) => moduleOf(library));
   if (modules.length === 0) return;
   tools.report('importing each library once');
@@ -59,11 +59,11 @@ export async function warm(inventory: Inventory, cacheDir: string, tools: Tools)
 
 const IMPORT_ALL = 'import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)';
 
-/** Test suites are half of the files and are never imported. */
+/** Test suites are half of the files, and are never imported. */
 const TESTS = '/site-packages/.*/tests/';
 
-/** Tries the installers in turn: one may know an index that another does not. */
-async function install({ base, lock, tools }: Build): Promise<void> {
+/** Tries all installers: they may be configured with different indexes. */
+async function install({ base, lock, tools }: EnvironmentBuild): Promise<void> {
   const building = path.join(path.dirname(lock.directory), `${BUILDING_PREFIX}${randomUUID()}`);
   const installers = await listInstallers(base, lock, { building, env: tools.env });
   let failure = noInstaller(base);
@@ -71,21 +71,21 @@ async function install({ base, lock, tools }: Build): Promise<void> {
     try {
       await installWith(installer, { base, lock, tools }, building);
       await removeTree(lock.directory);
-      // Nothing but `bin/python` is ever run, and that finds its environment by its own place.
+      // Only `bin/python` is ever run, and it finds its environment relative to itself.
       await rename(building, lock.directory);
       return;
     } catch (error) {
       await removeTree(building);
       if (!(error instanceof VivariumError)) throw error;
       failure = error;
-      if (index + 1 < installers.length) tools.report(error.message); // the last one is told by whoever catches it
+      if (index + 1 < installers.length) tools.report(error.message); // the caller reports the last one
     }
   }
   throw failure;
 }
 
-const CHECK_PLACE = 'Check that the data directory is on a disk with room and belongs to you';
-const CHECK_INDEX = 'Check that a package index can be reached and that the disk has 1 GB free';
+const CHECK_DIRECTORY = 'Check that the data directory is on a disk with free space and belongs to you';
+const CHECK_INDEX = 'Check that a package index is reachable and that the disk has 1 GB free';
 
 interface Installer {
   readonly name: string;
@@ -95,14 +95,14 @@ interface Installer {
 
 async function installWith(
   installer: Installer,
-  { base, lock, tools }: Omit<Build, 'cacheDir'>,
+  { base, lock, tools }: Omit<EnvironmentBuild, 'cacheDir'>,
   building: string,
 ): Promise<void> {
-  const cwd = path.dirname(building); // not the caller's: a project file there must not steer the installer
+  const cwd = path.dirname(building); // not the caller's directory: a project file there would change what the installer does
   tools.report(`creating environment with Python ${base.version} (${installer.name})`);
   const created = await runTool(installer.create, tools, { cwd });
   if (!created.succeeded)
-    throw failed(`${installer.name} could not create an environment`, created.errors, CHECK_PLACE);
+    throw failed(`${installer.name} could not create an environment`, created.errors, CHECK_DIRECTORY);
   tools.report(
     `installing ${lock.packageCount} ${lock.packageCount === 1 ? 'package' : 'packages'} (${installer.name})`,
   );
@@ -115,9 +115,9 @@ async function installWith(
     throw failed(`${installer.name} could not install the libraries`, installed.errors, CHECK_INDEX);
 }
 
-/** uv where there is one; else pip from outside the environment, so that the environment stays free of it; else its own. */
+/** uv if available; else pip from outside of the environment, which then has no pip; else pip inside of it. */
 async function listInstallers(
-  base: Inventory,
+  base: PythonInventory,
   lock: Lock,
   { building, env }: { building: string; env: NodeJS.ProcessEnv },
 ): Promise<Installer[]> {
@@ -131,7 +131,7 @@ async function listInstallers(
     installers.push({
       name: 'uv',
       create: [uv, 'venv', '--no-project', '--quiet', '--python', base.base, building],
-      // Copies: with links into uv's cache, whoever changes a file there would change the environment.
+      // Copies files: with links, a change in uv's cache would change the environment.
       install: [uv, 'pip', 'install', '--python', python, '--link-mode', 'copy', ...exactly],
     });
   }
@@ -144,22 +144,22 @@ async function listInstallers(
   return installers;
 }
 
-/** `pip --python` came with 22.3. */
+/** `pip --python` needs version 22.3. */
 function canServeOthers(pipVersion: string | null): boolean {
   const [major = 0, minor = 0] = (pipVersion ?? '').split('.').map(Number);
   return major > 22 || (major === 22 && minor >= 3);
 }
 
-/** Runs with the usual file mode whatever the caller's: sessions may run as another user and must be able to read. */
+/** Sets the usual umask: sessions may run as another user, who must be able to read the files. */
 function runTool(
   command: readonly string[],
-  { env, signal }: Tools,
+  { env, signal }: BuildTools,
   options: { cwd?: string; onLine?: (line: string) => void } = {},
 ): ReturnType<typeof run> {
   return run(['/bin/sh', '-c', 'umask 022 && exec "$@"', 'sh', ...command], { env, signal, ...options });
 }
 
-/** The lines of an installer that name a package, without the address it comes from. */
+/** The progress of an installer: lines that name a package, without its URL. */
 function describeProgress(line: string): string | undefined {
   const text = line
     .trim()
@@ -185,10 +185,10 @@ function failed(what: string, errors: string, advice: string): VivariumError {
   );
 }
 
-function noInstaller(base: Inventory): VivariumError {
+function noInstaller(base: PythonInventory): VivariumError {
   return new VivariumError(
     'SETUP_FAILED',
-    `There is nothing to install libraries with: no uv on PATH, and ${base.python} has neither pip 22.3 or newer nor ensurepip. ` +
+    `Libraries cannot be installed: there is no uv on PATH, and ${base.python} has neither pip 22.3 or newer nor ensurepip. ` +
       'Install uv, or the pip or venv package of that Python (python3-pip or python3-venv on Debian and Ubuntu), then run `vivarium setup` again.',
   );
 }

@@ -1,8 +1,8 @@
-/** Lets one process at a time work on a directory. */
+/** A lock that lets one process at a time work on a directory. */
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The kernel tells nobody when a file lock is released, so waiting means asking. */
+/** The kernel does not report when a file lock is released, so waiting means polling. */
 const ASK_AGAIN_MS = 100;
 
 const SQLITE_BUSY = 5;
@@ -13,8 +13,8 @@ export interface ClaimOptions {
 }
 
 /**
- * Holds the claim until disposed. It is a lock of the operating system on the file, taken through SQLite, so it ends
- * with its owner however that dies: there are no stale claims to detect.
+ * Holds the claim until disposed. It is a file lock of the operating system, taken through SQLite. It ends with its
+ * process, however that dies, so there are no stale claims.
  */
 export async function claim(file: string, { signal, onWait }: ClaimOptions): Promise<Disposable> {
   const database = new DatabaseSync(file, { timeout: 0 });

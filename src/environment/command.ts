@@ -1,11 +1,11 @@
-/** Runs a program to its end, line by line, and takes its whole process group down when told to stop. */
+/** Runs a program to its end and reads its output by line. On abort it ends the whole process group. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Time between asking a process group to end and ending it. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2000;
 
 export interface CommandOptions {
@@ -22,7 +22,7 @@ export interface CommandResult {
   readonly errors: string;
 }
 
-/** Rejects with the signal's reason on abort, after every process of the group has let go of the output. */
+/** On abort it rejects with the signal's reason, once no process of the group holds the output any more. */
 export async function run(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
   options.signal?.throwIfAborted();
   const [program = '', ...args] = command;
@@ -47,7 +47,7 @@ export async function run(command: readonly string[], options: CommandOptions): 
   return { succeeded, output: output.join('\n'), errors: errors.join('\n') };
 }
 
-/** The first executable file of that name in the directories of PATH. */
+/** The first executable file of this name on PATH. */
 export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const directory of pathDirectories(env)) {
     const file = path.join(directory, name);
@@ -70,11 +70,11 @@ export async function isExecutable(file: string): Promise<boolean> {
 const KEPT_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TMPDIR|XDG_\w+|NETRC|PYENV_\w+|PIP_\w+|UV_\w+|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|(HTTPS?|ALL|NO)_PROXY)$/i;
 
-/** These would put the libraries somewhere other than the environment being built, or change what the lock says. */
+/** These would install libraries somewhere else, or override the lock file. */
 const MISLEADING_VARIABLES =
   /^(PIP_(USER|TARGET|PREFIX|ROOT|PYTHON|REQUIRE_VIRTUALENV|DRY_RUN|REQUIREMENT|CONSTRAINT|NO_BINARY|EDITABLE)|UV_(PYTHON|SYSTEM_PYTHON|BREAK_SYSTEM_PACKAGES|CONSTRAINT|OVERRIDE|NO_BINARY\w*|PROJECT\w*|WORKING_DIR\w*))$/i;
 
-/** What installers and interpreters need of the environment: where programs, indexes, proxies and certificates are. */
+/** Keeps the variables that installers need: for programs, indexes, proxies and certificates. */
 export function scrubEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => KEPT_VARIABLES.test(name) && !MISLEADING_VARIABLES.test(name));
   return Object.fromEntries(kept);
@@ -95,7 +95,7 @@ function stopSignal({ signal, timeoutMs }: CommandOptions): AbortSignal | undefi
   return signal ? AbortSignal.any([signal, deadline]) : deadline;
 }
 
-/** Ends the group when the signal fires; returns what to call once the process has ended. */
+/** Ends the group when the signal fires. Call the returned function once the process has ended. */
 function terminateOn(signal: AbortSignal | undefined, pid: number | undefined): () => void {
   let killing: NodeJS.Timeout | undefined;
   const terminate = (): void => {
@@ -114,6 +114,6 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // The group is already gone, which is what was asked for.
+    // The group is already gone.
   }
 }

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** What is known of an interpreter without starting it. */
-export interface Contents {
-  /** Such as 3.13.0. */
+/** What is known about a Python without starting it. */
+export interface PythonContents {
+  /** For example 3.13.0. */
   readonly version: string;
   /** The promised libraries it has, with their versions. */
   readonly libraries: Readonly<Record<string, string>>;
@@ -13,24 +13,24 @@ export interface Contents {
   readonly missing: readonly string[];
 }
 
-export interface Environment extends Contents {
-  /** Absolute path of the interpreter; of a remote one the name of its kernel. */
+export interface Environment extends PythonContents {
+  /** Absolute path of the Python executable; for a remote one, the name of its kernel. */
   readonly python: string;
-  /** Built by set-up, named by the user, the best one on the machine, or that of a server. */
+  /** Built by set-up, named by the user, found on the machine, or on a Jupyter server. */
   readonly source: 'managed' | 'given' | 'found' | 'remote';
-  /** Caches that libraries fill on first use; matplotlib's is `matplotlib` in it. */
+  /** For caches that libraries fill on first use; that of matplotlib is in `matplotlib`. */
   readonly cacheDir: string;
 }
 
-/** Where things are in the data directory. */
-export interface Places {
+/** Paths in the data directory. */
+export interface DataPaths {
   readonly record: string;
   readonly environments: string;
   readonly claim: string;
   readonly cacheDir: string;
 }
 
-export function placesIn(dataDir: string): Places {
+export function dataPathsIn(dataDir: string): DataPaths {
   const root = path.resolve(dataDir);
   const environments = path.join(root, 'environments');
   return {
@@ -41,22 +41,22 @@ export function placesIn(dataDir: string): Places {
   };
 }
 
-/** Says which promised libraries are missing and how to get them; undefined when none is. */
+/** Tells which promised libraries are missing and how to install them; undefined if none is missing. */
 export function describeMissing(environment: Pick<Environment, 'python' | 'missing' | 'source'>): string | undefined {
   if (environment.missing.length === 0) return undefined;
   const names = environment.missing.join(' ');
   const install = `\`${environment.python} -m pip install ${names}\` or \`uv pip install --python ${environment.python} ${names}\``;
   const setup =
     environment.source === 'found'
-      ? 'Run `vivarium setup` again when a package index can be reached, or install'
+      ? 'Run `vivarium setup` again when a package index is reachable, or install'
       : 'Install';
   return `Missing: ${environment.missing.join(', ')}. ${setup} them yourself with ${install}, then run \`vivarium setup\` again.`;
 }
 
-/** What a file of ours holds; undefined when it is absent or damaged, so that it is made anew. */
+/** Reads a file that set-up wrote. Undefined if it is missing or damaged; it is then written again. */
 export function readJson<T>(file: string, isValid: (value: unknown) => value is T): T | undefined {
   try {
-    // Synchronous: a first trip through the thread pool costs ten times what reading this small file does.
+    // Synchronous: the first use of the thread pool takes ten times as long as reading this small file.
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return isValid(value) ? value : undefined;
   } catch (error) {
@@ -65,15 +65,15 @@ export function readJson<T>(file: string, isValid: (value: unknown) => value is 
   }
 }
 
-// Checked by hand: compiling a schema takes longer than all else that a starting process does with the record.
+// Checked by hand: compiling a schema would take longer than everything else here, and every start waits for this.
 export function isEnvironment(value: unknown): value is Environment {
-  if (!isContents(value) || !('python' in value && 'source' in value && 'cacheDir' in value)) return false;
+  if (!isPythonContents(value) || !('python' in value && 'source' in value && 'cacheDir' in value)) return false;
   const { python, source, cacheDir } = value;
   const isSource = source === 'managed' || source === 'given' || source === 'found';
   return isSource && typeof python === 'string' && typeof cacheDir === 'string';
 }
 
-export function isContents(value: unknown): value is Contents {
+export function isPythonContents(value: unknown): value is PythonContents {
   if (!isObject(value) || !('version' in value && 'libraries' in value && 'missing' in value)) return false;
   const { version, libraries, missing } = value;
   return (
@@ -81,10 +81,10 @@ export function isContents(value: unknown): value is Contents {
   );
 }
 
-/** Readers see the old file or the new one, never half of one. */
+/** Readers see either the old file or the new one, never a partial one. */
 export async function writeJson(file: string, content: unknown): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
-  const draft = `${file}.${crypto.randomUUID()}`; // the module of that name is slow to load, and seldom needed here
+  const draft = `${file}.${crypto.randomUUID()}`; // the global: importing node:crypto would slow down the start
   try {
     await writeFile(draft, `${JSON.stringify(content, undefined, 2)}\n`);
     await rename(draft, file);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { writeJson, type Environment } from './environment.ts';
 import { bestOf, bestPython, chooseBase, discoverPythons, findEnvironment } from './find.ts';
-import { PROMISED_LIBRARIES, takeInventory, type Inventory } from './inventory.ts';
+import { PROMISED_LIBRARIES, takeInventory, type PythonInventory } from './inventory.ts';
 
 test('what set-up recorded is found, in milliseconds', async () => {
   const dataDir = await temporaryDirectory();
@@ -58,7 +58,7 @@ test('environments are built on 3.13 first, on 3.14 and 3.10 last, always on the
   expect(chooseBase([{ ...inventory('3.13.0', 0), freeThreaded: true }])).toBeUndefined();
 });
 
-function inventory(version: string, libraryCount: number): Inventory {
+function inventory(version: string, libraryCount: number): PythonInventory {
   return {
     python: `/opt/${version}`,
     base: `/opt/${version}`,

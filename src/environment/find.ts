@@ -1,33 +1,33 @@
-/** Finds the environment that set-up made, and the Pythons of the machine. */
+/** Finds the environment from set-up, and the Pythons on the machine. */
 import { access, readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../errors.ts';
 import { isExecutable, pathDirectories } from './command.ts';
-import { isEnvironment, placesIn, readJson, type Environment } from './environment.ts';
-import { takeInventory, type Inventory, type InventoryOptions } from './inventory.ts';
+import { isEnvironment, dataPathsIn, readJson, type Environment } from './environment.ts';
+import { takeInventory, type PythonInventory, type InventoryOptions } from './inventory.ts';
 
-/** What set-up recorded, if its interpreter is still there. Starts no process. */
+/** The environment that set-up recorded, if its Python still exists. Starts no process. */
 export async function findEnvironment(dataDir: string): Promise<Environment | undefined> {
-  const environment = readJson(placesIn(dataDir).record, isEnvironment);
+  const environment = readJson(dataPathsIn(dataDir).record, isEnvironment);
   if (environment === undefined || !(await isExecutable(environment.python))) return undefined;
   return environment;
 }
 
-/** The Python with most of the promised libraries; among equals the newest. */
-export async function bestPython(options: InventoryOptions = {}): Promise<Inventory | undefined> {
+/** The Python with the most promised libraries; if several have the same, the newest. */
+export async function bestPython(options: InventoryOptions = {}): Promise<PythonInventory | undefined> {
   return bestOf(await discoverPythons(options));
 }
 
-export function bestOf(pythons: readonly Inventory[]): Inventory | undefined {
+export function bestOf(pythons: readonly PythonInventory[]): PythonInventory | undefined {
   return pythons.toSorted((a, b) => a.missing.length - b.missing.length || byAge(a, b))[0];
 }
 
-/** Minor versions in the order they are preferred to build on: wheels exist for all libraries soonest and longest. */
+/** Minor versions in order of preference for building: those that have wheels of all libraries come first. */
 export const BASE_ORDER = ['3.13', '3.12', '3.11', '3.14', '3.10'] as const;
 
-/** The Python to build an environment on: by the order above, then the newest patch release. */
-export function chooseBase(pythons: readonly Inventory[]): Inventory | undefined {
-  const rank = (python: Inventory): number => BASE_ORDER.findIndex((minor) => minor === minorOf(python.version));
+/** The Python to build an environment with: by the order above, then the newest patch release. */
+export function chooseBase(pythons: readonly PythonInventory[]): PythonInventory | undefined {
+  const rank = (python: PythonInventory): number => BASE_ORDER.findIndex((minor) => minor === minorOf(python.version));
   return pythons.filter((python) => !python.freeThreaded).toSorted((a, b) => rank(a) - rank(b) || byAge(a, b))[0];
 }
 
@@ -35,8 +35,8 @@ export function minorOf(version: string): string {
   return version.split('.').slice(0, 2).join('.');
 }
 
-/** Every supported Python on PATH, in the usual places and among pyenv's versions, each once. */
-export async function discoverPythons(options: InventoryOptions = {}): Promise<Inventory[]> {
+/** All supported Pythons on PATH, in the usual directories and in pyenv, each once. */
+export async function discoverPythons(options: InventoryOptions = {}): Promise<PythonInventory[]> {
   const candidates = await listCandidates(options.env ?? process.env);
   const answers = await Promise.all(candidates.map((candidate) => inventoryOrNothing(candidate, options)));
   const found = answers.filter((answer) => answer !== undefined);
@@ -62,7 +62,7 @@ async function listPyenv(env: NodeJS.ProcessEnv): Promise<string[]> {
   return names.map((name) => path.join(versions, name, 'bin', 'python3'));
 }
 
-/** Links to one interpreter are one candidate, except that a virtual environment is not the Python it links to. */
+/** Links to the same Python are one candidate, but a virtual environment differs from the Python that it links to. */
 async function identityOf(candidate: string): Promise<string> {
   const isVirtual = await access(path.join(path.dirname(candidate), '..', 'pyvenv.cfg')).then(
     () => true,
@@ -71,7 +71,7 @@ async function identityOf(candidate: string): Promise<string> {
   return isVirtual ? candidate : realpath(candidate);
 }
 
-async function inventoryOrNothing(candidate: string, options: InventoryOptions): Promise<Inventory | undefined> {
+async function inventoryOrNothing(candidate: string, options: InventoryOptions): Promise<PythonInventory | undefined> {
   try {
     return await takeInventory(candidate, options);
   } catch (error) {
@@ -80,8 +80,8 @@ async function inventoryOrNothing(candidate: string, options: InventoryOptions):
   }
 }
 
-/** Newest first; the path decides between equals, so that the choice is the same every time. */
-function byAge(a: Inventory, b: Inventory): number {
+/** Newest first. For equal versions the path decides, so that the choice is always the same. */
+function byAge(a: PythonInventory, b: PythonInventory): number {
   return (
     b.version.localeCompare(a.version, 'en', { numeric: true }) ||
     (a.python < b.python ? -1 : Number(a.python > b.python))

@@ -1,8 +1,8 @@
-/** What an interpreter is and which of the promised libraries it has, without importing any of them. */
+/** Asks a Python for its version and which promised libraries it has, without importing them. */
 import path from 'node:path';
 import { VivariumError } from '../errors.ts';
 import { findProgram, isExecutable, run, scrubEnvironment } from './command.ts';
-import { isContents, type Contents } from './environment.ts';
+import { isPythonContents, type PythonContents } from './environment.ts';
 
 export const PROMISED_LIBRARIES = [
   'numpy',
@@ -20,7 +20,7 @@ export const PROMISED_LIBRARIES = [
 const OLDEST_MINOR = 10;
 const NEWEST_MINOR = 14;
 
-/** An interpreter answers in well under a second; a shim on a cold disk may take a few. */
+/** Python answers in well under a second; a shim on a cold disk may take a few seconds. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
 export interface InventoryOptions {
@@ -28,11 +28,11 @@ export interface InventoryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What an interpreter says of itself. */
-export interface Inventory extends Contents {
-  /** The path to run it by: a virtual environment's own, else with every link resolved. */
+/** What a Python reports about itself. */
+export interface PythonInventory extends PythonContents {
+  /** The path to run: that of a virtual environment as it is, any other with all links resolved. */
   readonly python: string;
-  /** The interpreter a virtual environment was made from; the same one when it is none. */
+  /** The Python that a virtual environment was created from; otherwise the same Python. */
   readonly base: string;
   readonly implementation: string;
   readonly freeThreaded: boolean;
@@ -40,26 +40,26 @@ export interface Inventory extends Contents {
   readonly pipVersion: string | null;
 }
 
-/** Asks the interpreter at a path (or a name on PATH) about itself; shims are resolved to what they run. */
-export async function takeInventory(python: string, options: InventoryOptions = {}): Promise<Inventory> {
+/** Takes a path or a name on PATH. Shims are resolved to the Python that they run. */
+export async function takeInventory(python: string, options: InventoryOptions = {}): Promise<PythonInventory> {
   const env = scrubEnvironment(options.env ?? process.env);
   const file = python.includes('/') ? path.resolve(python) : await findProgram(python, env);
   if (file === undefined || !(await isExecutable(file))) {
     throw new VivariumError(
       'PYTHON_NOT_FOUND',
-      `There is no executable Python at ${file ?? python}. Give the path of an interpreter of Python ${supportedVersions()}.`,
+      `There is no executable Python at ${file ?? python}. Give the path of a Python ${supportedVersions()}.`,
     );
   }
   const command = [file, '-I', '-c', QUESTION, ...PROMISED_LIBRARIES];
   const { output, errors } = await run(command, { env, signal: options.signal, timeoutMs: ANSWER_TIMEOUT_MS });
   const answer = parseAnswer(output);
-  if (answer === undefined) throw unsupported(file, `it does not answer as Python 3 does (${lastLine(errors)})`);
+  if (answer === undefined) throw unsupported(file, `it does not behave like Python 3 (${lastLine(errors)})`);
   if (answer.implementation !== 'cpython') throw unsupported(file, `it is ${answer.implementation}, not CPython`);
   if (!isSupported(answer.version)) throw unsupported(file, `it is Python ${answer.version}`);
   return answer;
 }
 
-/** The name a promised library is imported by. */
+/** The module name of a promised library. */
 export function moduleOf(library: string): string {
   return library === 'scikit-learn' ? 'sklearn' : library;
 }
@@ -68,7 +68,7 @@ export function supportedVersions(): string {
   return `3.${OLDEST_MINOR} to 3.${NEWEST_MINOR}`;
 }
 
-// A virtual environment keeps its own path: resolving its link would leave it.
+// The path of a virtual environment is not resolved: that would lead out of it.
 const QUESTION = `
 import json, os, sys
 is_virtual = sys.prefix != sys.base_prefix
@@ -102,18 +102,18 @@ if sys.version_info >= (3, ${OLDEST_MINOR}):
 print(json.dumps(answer))
 `;
 
-function parseAnswer(output: string): Inventory | undefined {
+function parseAnswer(output: string): PythonInventory | undefined {
   try {
     const answer: unknown = JSON.parse(output);
     return isInventory(answer) ? answer : undefined;
   } catch {
-    return undefined; // whatever it printed, it is not an interpreter that can be used
+    return undefined; // whatever this is, it cannot be used as a Python
   }
 }
 
-function isInventory(value: unknown): value is Inventory {
-  if (!isContents(value)) return false;
-  const answer: Partial<Record<keyof Inventory, unknown>> = value;
+function isInventory(value: unknown): value is PythonInventory {
+  if (!isPythonContents(value)) return false;
+  const answer: Partial<Record<keyof PythonInventory, unknown>> = value;
   return (
     [answer.python, answer.base, answer.implementation].every((item) => typeof item === 'string') &&
     [answer.freeThreaded, answer.hasEnsurepip].every((item) => typeof item === 'boolean') &&

@@ -92,7 +92,7 @@ test('without an index the best Python of the machine is used, and what is missi
   const environment = await setupEnvironment(house.options);
   expect(environment.source).toBe('found');
   expect(await findEnvironment(house.dataDir)).toEqual(environment);
-  expect(house.lines.join('\n')).toContain('Check that a package index can be reached');
+  expect(house.lines.join('\n')).toContain('Check that a package index is reachable');
   const { missing } = environment;
   const named = missing.length === 0 ? '' : `Missing: ${missing.join(', ')}. Run`;
   expect(house.lines.join('\n')).toContain(named);

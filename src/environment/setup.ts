@@ -1,27 +1,27 @@
-/** Makes the Python environment: builds one of its own, adopts one that is given, or falls back to the best there is. */
+/** Sets up the Python environment: builds one, adopts a given one, or falls back to the best one on the machine. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../errors.ts';
-import { buildEnvironment, warm, type Tools } from './build.ts';
+import { buildEnvironment, warm, type BuildTools } from './build.ts';
 import { claim } from './claim.ts';
 import { scrubEnvironment } from './command.ts';
-import { describeMissing, placesIn, writeJson, type Environment, type Places } from './environment.ts';
+import { describeMissing, dataPathsIn, writeJson, type Environment, type DataPaths } from './environment.ts';
 import { bestOf, chooseBase, discoverPythons, findEnvironment, minorOf } from './find.ts';
-import { supportedVersions, takeInventory, type Inventory } from './inventory.ts';
+import { supportedVersions, takeInventory, type PythonInventory } from './inventory.ts';
 import { findComplete, LOCKS_DIR, readLock, sweep } from './managed.ts';
 
 export interface SetupOptions {
   readonly dataDir: string;
-  /** Path of an interpreter to use as it is, instead of building an environment. */
+  /** Path of a Python to use as it is, instead of building an environment. */
   readonly python?: string | undefined;
   readonly onProgress?: ((line: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Where the lock files are; only tests have others. */
+  /** Where the lock files are; only tests change it. */
   readonly locksDir?: string | undefined;
 }
 
-/** Safe to repeat, to interrupt and to run twice at once. On abort it stops what it started and rejects with the reason. */
+/** Safe to repeat, to interrupt, and to run twice at the same time. On abort it stops all work and rejects with the reason. */
 export async function setupEnvironment(options: SetupOptions): Promise<Environment> {
   const setup = prepare(options);
   setup.tools.signal?.throwIfAborted();
@@ -33,23 +33,23 @@ export async function setupEnvironment(options: SetupOptions): Promise<Environme
     if (error instanceof VivariumError || setup.tools.signal?.aborted) throw error;
     const why = error instanceof Error ? error.message : String(error);
     const advice =
-      'Check that the data directory is on a disk with room and belongs to you, then run `vivarium setup` again.';
+      'Check that the data directory is on a disk with free space and belongs to you, then run `vivarium setup` again.';
     throw new VivariumError('SETUP_FAILED', `Set-up in ${setup.dataDir} failed: ${why}. ${advice}`, { cause: error });
   }
 }
 
-interface Setup {
+interface SetupContext {
   readonly dataDir: string;
   readonly locksDir: string;
-  readonly places: Places;
-  readonly tools: Tools;
+  readonly paths: DataPaths;
+  readonly tools: BuildTools;
 }
 
-function prepare(options: SetupOptions): Setup {
+function prepare(options: SetupOptions): SetupContext {
   return {
     dataDir: path.resolve(options.dataDir),
     locksDir: options.locksDir ?? LOCKS_DIR,
-    places: placesIn(options.dataDir),
+    paths: dataPathsIn(options.dataDir),
     tools: {
       env: scrubEnvironment(options.env ?? process.env),
       signal: options.signal,
@@ -58,16 +58,16 @@ function prepare(options: SetupOptions): Setup {
   };
 }
 
-async function reuse(setup: Setup): Promise<Environment | undefined> {
-  const complete = await findComplete(setup.locksDir, setup.places);
+async function reuse(setup: SetupContext): Promise<Environment | undefined> {
+  const complete = await findComplete(setup.locksDir, setup.paths);
   return complete && remember(setup, complete);
 }
 
-async function buildAlone(setup: Setup): Promise<Environment> {
-  const { places, tools } = setup;
-  await mkdir(places.environments, { recursive: true });
+async function buildAlone(setup: SetupContext): Promise<Environment> {
+  const { paths, tools } = setup;
+  await mkdir(paths.environments, { recursive: true });
   const onWait = (): void => tools.report('waiting for another set-up of this data directory');
-  const held = await claim(places.claim, { signal: tools.signal, onWait });
+  const held = await claim(paths.claim, { signal: tools.signal, onWait });
   try {
     return (await reuse(setup)) ?? (await buildOrFallBack(setup));
   } finally {
@@ -75,16 +75,16 @@ async function buildAlone(setup: Setup): Promise<Environment> {
   }
 }
 
-async function buildOrFallBack(setup: Setup): Promise<Environment> {
-  const { dataDir, locksDir, places, tools } = setup;
+async function buildOrFallBack(setup: SetupContext): Promise<Environment> {
+  const { dataDir, locksDir, paths, tools } = setup;
   const former = await findEnvironment(dataDir);
-  await sweep(places, former ? [path.resolve(former.python, '../..')] : []);
+  await sweep(paths, former ? [path.resolve(former.python, '../..')] : []);
   const pythons = await discoverPythons(tools);
   try {
     const base = chooseBase(pythons);
     if (base === undefined) throw noPython();
-    const lock = await readLock(minorOf(base.version), locksDir, places);
-    await buildEnvironment({ base, lock, cacheDir: places.cacheDir, tools });
+    const lock = await readLock(minorOf(base.version), locksDir, paths);
+    await buildEnvironment({ base, lock, cacheDir: paths.cacheDir, tools });
   } catch (error) {
     if (!(error instanceof VivariumError)) throw error;
     return fallBack(setup, { former, pythons, error });
@@ -94,17 +94,17 @@ async function buildOrFallBack(setup: Setup): Promise<Environment> {
   return built;
 }
 
-interface Failure {
+interface FailedBuild {
   readonly former: Environment | undefined;
-  readonly pythons: readonly Inventory[];
+  readonly pythons: readonly PythonInventory[];
   readonly error: VivariumError;
 }
 
-/** An environment of a former lock still has every library; after that, the best Python of the machine still works. */
-async function fallBack(setup: Setup, { former, pythons, error }: Failure): Promise<Environment> {
+/** Prefers the previous environment, which has all libraries; otherwise the best Python on the machine. */
+async function fallBack(setup: SetupContext, { former, pythons, error }: FailedBuild): Promise<Environment> {
   const { report } = setup.tools;
   if (former?.source === 'managed') {
-    report(`${error.message} Keeping the environment there was, with Python ${former.version}.`);
+    report(`${error.message} Keeping the previous environment, with Python ${former.version}.`);
     return former;
   }
   const best = bestOf(pythons);
@@ -114,8 +114,8 @@ async function fallBack(setup: Setup, { former, pythons, error }: Failure): Prom
   return adopt(setup, best, 'found');
 }
 
-async function adopt(setup: Setup, inventory: Inventory, source: 'given' | 'found'): Promise<Environment> {
-  const { places, tools } = setup;
+async function adopt(setup: SetupContext, inventory: PythonInventory, source: 'given' | 'found'): Promise<Environment> {
+  const { paths, tools } = setup;
   const { python, version, libraries, missing } = inventory;
   const environment = {
     python,
@@ -123,20 +123,20 @@ async function adopt(setup: Setup, inventory: Inventory, source: 'given' | 'foun
     source,
     libraries,
     missing,
-    cacheDir: places.cacheDir,
+    cacheDir: paths.cacheDir,
   };
   const advice = describeMissing(environment);
   if (advice !== undefined) tools.report(advice);
-  await warm(inventory, places.cacheDir, tools).catch((error: unknown) => {
-    // It is used as it is: a library that cannot be imported is the caller's to mend, not a reason to have no Python.
+  await warm(inventory, paths.cacheDir, tools).catch((error: unknown) => {
+    // This Python is used as it is: one library that cannot be imported is no reason to refuse it.
     if (!(error instanceof VivariumError)) throw error;
     tools.report(error.message);
   });
   return remember(setup, environment);
 }
 
-async function remember(setup: Setup, environment: Environment): Promise<Environment> {
-  await writeJson(setup.places.record, environment);
+async function remember(setup: SetupContext, environment: Environment): Promise<Environment> {
+  await writeJson(setup.paths.record, environment);
   return environment;
 }
 
@@ -144,6 +144,6 @@ function noPython(): VivariumError {
   return new VivariumError(
     'PYTHON_NOT_FOUND',
     `There is no CPython ${supportedVersions()} on PATH, in /usr/bin or among pyenv's versions. ` +
-      'Install one (for instance the python3 package of your system, or `uv python install 3.13`), or name one with --python.',
+      'Install one (for example the python3 package of your system, or `uv python install 3.13`), or name one with --python.',
   );
 }

@@ -15,6 +15,11 @@ export type Outcome =
       readonly cause?: 'connection';
     };
 
+/** Whether the program came to its own end, rather than being stopped or lost. */
+export function hasEndedByItself({ status }: Outcome): boolean {
+  return status === 'succeeded' || status === 'raised';
+}
+
 /** An uncaught Python exception. */
 export interface PythonError {
   readonly name: string;

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Config } from '../config.ts';
-import { placesIn, type Environment } from '../environment/environment.ts';
+import { dataPathsIn, type Environment } from '../environment/environment.ts';
 import { bestPython, findEnvironment } from '../environment/find.ts';
-import { supportedVersions, takeInventory, type Inventory } from '../environment/inventory.ts';
+import { supportedVersions, takeInventory, type PythonInventory } from '../environment/inventory.ts';
 import { VivariumError } from '../errors.ts';
 
 /** The Python that sessions run on: the configured one, otherwise what set-up made, otherwise the best on the machine. */
@@ -18,9 +18,9 @@ export async function choosePython(config: Config, signal?: AbortSignal): Promis
   return describe(await takeInventory(config.python, { signal }), 'given', config.dataDir);
 }
 
-function describe(inventory: Inventory, source: 'given' | 'found', dataDir: string): Environment {
+function describe(inventory: PythonInventory, source: 'given' | 'found', dataDir: string): Environment {
   const { python, version, libraries, missing } = inventory;
-  return { python, version, source, libraries, missing: [...missing], cacheDir: placesIn(dataDir).cacheDir };
+  return { python, version, source, libraries, missing: [...missing], cacheDir: dataPathsIn(dataDir).cacheDir };
 }
 
 function noPython(dataDir: string): VivariumError {

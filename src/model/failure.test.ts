@@ -10,13 +10,13 @@ test('a failure has the status, the words of the endpoint and what to check', ()
   assert.equal(failure.cause, error);
   assert.equal(
     failure.message,
-    'The model failed with status 401: 401 Incorrect API key provided. Check the API key and what it may use.',
+    'The model failed with status 401: 401 Incorrect API key provided. Check the API key and its permissions.',
   );
 });
 
 test('a failure without status tells its causes', () => {
   const { message } = modelFailure(new Error('Connection error.', { cause: new Error('connect ECONNREFUSED') }));
-  assert.match(message, /Connection error\.: connect ECONNREFUSED\. Check that the endpoint runs/);
+  assert.match(message, /Connection error\.: connect ECONNREFUSED\. Check that the endpoint is running/);
 });
 
 test('an error of ours stays what it is, and endless words are cut', () => {

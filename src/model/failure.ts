@@ -2,11 +2,11 @@ import { VivariumError } from '../errors.ts';
 
 const MAX_WORDS = 500;
 
-/** An error of a model or its endpoint, with its status and what to check. */
+/** Converts an error of a model or its endpoint, and adds its status and what to check. */
 export function modelFailure(error: unknown): VivariumError {
   if (error instanceof VivariumError) return error;
   const status = statusOf(error);
-  // LangChain adds a paragraph of its own, with a link.
+  // LangChain appends a paragraph with a link.
   const words = [...causes(error)].map(({ message }) => message.split('\n\n')[0]?.trim()).filter(Boolean);
   const said = [...new Set(words)].join(': ').slice(0, MAX_WORDS).replace(/\.$/u, '');
   const how = status === undefined ? '' : ` with status ${status}`;
@@ -29,10 +29,10 @@ function* causes(error: unknown): Generator<Error> {
 }
 
 function advise(status: number | undefined): string {
-  if (status === undefined) return 'Check that the endpoint runs and that its base URL is right.';
-  if (status === 401 || status === 403) return 'Check the API key and what it may use.';
+  if (status === undefined) return 'Check that the endpoint is running and that the base URL is correct.';
+  if (status === 401 || status === 403) return 'Check the API key and its permissions.';
   if (status === 404) return 'Check the base URL and the name of the model.';
-  if (status === 429) return 'Wait, or raise the limits of the account; it was tried again already.';
-  if (status >= 500) return 'It was tried again already; try later, or check the log of the endpoint.';
-  return 'Check that the model can call tools and that the conversation is not too long for it.';
+  if (status === 429) return 'Wait, or raise the limits of the account. The request was already retried.';
+  if (status >= 500) return 'The request was already retried. Try again later, or check the log of the endpoint.';
+  return 'Check that the model supports tools and that the conversation is not too long for it.';
 }

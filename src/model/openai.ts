@@ -1,32 +1,33 @@
-/** Models behind the chat completions protocol of OpenAI, which most servers speak. */
+/** Models behind OpenAI's chat completions protocol, which most servers support. */
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { parseModelConfig, type ModelConfig, type ModelConfigInput } from '../config.ts';
+import { Once } from '../once.ts';
 
-/** A model that is connected to when it is first needed. */
+/** A model that is loaded on first use. */
 export interface ModelSource {
   connect(): Promise<BaseChatModel>;
 }
 
-/** Any chat model of LangChain, or one that comes when it is needed. */
+/** Any LangChain chat model, or one that is loaded on first use. */
 export type Llm = BaseChatModel | ModelSource;
 
-/** The model that options and environment name; VIVARIUM_LLM_BASE_URL, _API_KEY and _MODEL, else those of OpenAI. */
+/** The model named by the options or the environment: VIVARIUM_LLM_BASE_URL, _API_KEY and _MODEL, else OpenAI's variables. */
 export function defaultModel(options: ModelConfigInput = {}, environment?: NodeJS.ProcessEnv): Promise<BaseChatModel> {
   return new OpenAILLM(options, environment).connect();
 }
 
-/** A model of OpenAI, or of whatever server the environment names. */
+/** A model of OpenAI, or of the server that the environment names. */
 export class OpenAILLM implements ModelSource {
-  readonly #config: ModelConfig;
-  #model: Promise<BaseChatModel> | undefined;
+  readonly #model: Once<BaseChatModel>;
 
-  /** Fails at once when nothing says where the model is. */
+  /** Throws if neither options nor environment name a model. */
   constructor(options: ModelConfigInput = {}, environment?: NodeJS.ProcessEnv) {
-    this.#config = parseModelConfig(options, environment);
+    const config = parseModelConfig(options, environment);
+    this.#model = new Once(() => load(config));
   }
 
   connect(): Promise<BaseChatModel> {
-    return (this.#model ??= load(this.#config));
+    return this.#model.get();
   }
 }
 
@@ -34,7 +35,7 @@ export function connect(llm: Llm): Promise<BaseChatModel> {
   return 'connect' in llm ? llm.connect() : Promise.resolve(llm);
 }
 
-/** Loaded late: the package takes half a second. */
+/** Imported on demand: loading the package takes half a second. */
 async function load({
   model,
   baseUrl,
@@ -46,11 +47,11 @@ async function load({
   const { ChatOpenAI } = await import('@langchain/openai');
   return new ChatOpenAI({
     model,
-    apiKey: apiKey ?? 'none', // servers of one's own want none, and the client insists on one
+    apiKey: apiKey ?? 'none', // the client requires a key, even for servers that need none
     streamUsage: true,
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { maxTokens }),
-    // The retries of LangChain heed neither `retry-after` nor a limit without it; those of the client below it do.
+    // LangChain's retries ignore `retry-after`; those of the OpenAI client respect it.
     maxRetries: 0,
     configuration: { baseURL: baseUrl, maxRetries },
   });

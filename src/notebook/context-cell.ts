@@ -1,23 +1,24 @@
-/** Cells around a run whose data lies next to the notebook: what it was given, what it gave, and its figures. */
+/** Cells for a run whose data is in files next to the notebook: its context, its results and its figures. */
+import { pythonString } from '../text/code/python-code.ts';
 import { codeCell, markdownCell, type CodeCell, type MarkdownCell } from './nbformat.ts';
 import { inlineText } from './text.ts';
 
 export interface ContextCellOptions {
   /** The text of `python/_vivarium/payloads/context.py`: the notebook needs nothing else to be installed. */
   readonly loader: string;
-  /** The JSON file, as seen from the notebook. */
+  /** The JSON file, relative to the notebook. */
   readonly path: string;
 }
 
-/** Gives the cells that follow `context.TYPE.key.field`. */
+/** Defines `context`, which later cells read as `context.TYPE.key.field`. */
 export function contextCell(id: string, { loader, path }: ContextCellOptions): CodeCell {
-  const code = `${loaderModule(loader)}\n\ncontext = load_context(${pythonText(path)})`;
+  const code = `${loaderModule(loader)}\n\ncontext = load_context(${pythonString(path)})`;
   return codeCell(id, code, { metadata: { jupyter: { source_hidden: true } } });
 }
 
-/** A module of its own: programs like to call their variables `list`, `json` or `_shown`, and would break the loader. */
+/** The loader is a module of its own: variables of the program, such as `list` or `json`, would break it. */
 function loaderModule(loader: string): string {
-  const source = loader.includes("'''") || loader.includes('\\') ? pythonText(loader) : `r'''${loader}'''`;
+  const source = loader.includes("'''") || loader.includes('\\') ? pythonString(loader) : `r'''${loader}'''`;
   return `import sys, types
 
 sys.modules["vivarium_context"] = types.ModuleType("vivarium_context")
@@ -25,25 +26,20 @@ exec(${source}, vars(sys.modules["vivarium_context"]))
 from vivarium_context import Context, load_context`;
 }
 
-/** Loads and shows the results, a JSON file as seen from the notebook. */
+/** Loads and shows the results from a JSON file, relative to the notebook. */
 export function resultsCell(id: string, path: string): CodeCell {
   const code = `import json
 from pathlib import Path
 
-results = json.loads(Path(${pythonText(path)}).read_text(encoding="utf-8"))
+results = json.loads(Path(${pythonString(path)}).read_text(encoding="utf-8"))
 results`;
   return codeCell(id, code);
 }
 
-/** Shows pictures that lie next to the notebook. */
+/** Shows image files next to the notebook. */
 export function figuresCell(id: string, paths: readonly string[]): MarkdownCell {
   const links = paths.map((path) => `![${inlineText(path)}](<${linkTo(path)}>)`);
   return markdownCell(id, ['## Figures', ...links].join('\n\n'));
-}
-
-/** What JSON has as a text, Python has as a text. */
-function pythonText(text: string): string {
-  return JSON.stringify(text);
 }
 
 function linkTo(path: string): string {

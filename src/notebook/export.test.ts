@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
 import { toNotebook, type ExportOptions } from './export.ts';
-import { History, type End, type Start } from './history.ts';
+import { RunHistory, type RunEnd, type RunStart } from './history.ts';
 import type { Cell, Notebook } from './nbformat.ts';
 
 const OPTIONS: ExportOptions = { pythonVersion: '3.12.1' };
@@ -11,13 +11,13 @@ const PNG: TranscriptItem = {
   result: { kind: 'figure', data: { 'text/plain': 'F', 'image/png': 'AA' } },
 };
 
-interface Ran extends Partial<Start> {
+interface FinishedEntry extends Partial<RunStart> {
   readonly outcome?: Outcome;
-  readonly error?: NonNullable<End['error']>;
+  readonly error?: NonNullable<RunEnd['error']>;
   readonly outputs?: readonly TranscriptItem[];
 }
 
-function run(history: History, code: string, ran: Ran = {}): void {
+function run(history: RunHistory, code: string, ran: FinishedEntry = {}): void {
   const { outcome = { status: 'succeeded' }, error, outputs = [], ...start } = ran;
   const state = { status: 'preserved', generation: 1, variables: { added: [], changed: [], removed: [] } } as const;
   const end = history.begin({ code, echo: 'last', kind: 'run', ...start });
@@ -28,11 +28,11 @@ const kindsOf = ({ cells }: Notebook): string[] => cells.map(({ cell_type, id })
 const textOf = (cell: Cell | undefined): string => cell?.source.join('') ?? '';
 
 test('a session that ran nothing is an empty notebook', () => {
-  expect(toNotebook(new History(), OPTIONS).cells).toEqual([]);
+  expect(toNotebook(new RunHistory(), OPTIONS).cells).toEqual([]);
 });
 
 test('runs are cells with their number and time; a setup cell comes first', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'x = 1', { startedAt: new Date('2026-01-02T03:04:05.000Z') });
   run(history, 'x', { outputs: [{ type: 'result', result: { kind: 'result', data: { 'text/plain': '1' } } }] });
   const notebook = toNotebook(history, { ...OPTIONS, title: 'My *session*\n<b>' });
@@ -52,7 +52,7 @@ test('runs are cells with their number and time; a setup cell comes first', () =
 });
 
 test('what raised, or ends the cell by an exit, lets the notebook go on', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, '1/0', { outcome: { status: 'raised' }, error: { name: 'Z', value: 'v', traceback: 't' } });
   run(history, 'import sys; sys.exit()');
   run(history, 'x = 1');
@@ -61,7 +61,7 @@ test('what raised, or ends the cell by an exit, lets the notebook go on', () => 
 });
 
 test('the way of showing expressions is changed where it changes, and not for assignments', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'a');
   run(history, 'b = 1', { echo: 'none', kind: 'variables' });
   run(history, 'c');
@@ -75,7 +75,7 @@ test('the way of showing expressions is changed where it changes, and not for as
 });
 
 test('the setup does no more than the code can need', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'x = 1');
   expect(textOf(toNotebook(history, OPTIONS).cells[0])).not.toMatch(/pandas|matplotlib|asyncio|exit|_echo/);
   run(history, 'import pandas, asyncio\nmatplotlib.use("Agg")\nquit()');
@@ -84,7 +84,7 @@ test('the setup does no more than the code can need', () => {
 });
 
 test('what must not run again is text that shows its code, its output and its figures', () => {
-  const history = new History();
+  const history = new RunHistory();
   const outcome: Outcome = { status: 'crashed', signal: null, exitCode: 3, reason: 'it ended <b>by</b> itself' };
   run(history, 'print("```")', { outcome, outputs: [{ type: 'text', stream: 'stdout', text: '```\n' }, PNG] });
   const notebook = toNotebook(history, OPTIONS);
@@ -92,7 +92,7 @@ test('what must not run again is text that shows its code, its output and its fi
   expect(textOf(notebook.cells[0])).toBe(
     [
       String.raw`**Run 1 is not repeated here: it crashed: it ended \<b\>by\</b\> itself.** ` +
-        'What it had changed until then stayed in the session, and later cells may need it.',
+        'What it had changed by then stayed in the session, and later cells may need it.',
       '````python\nprint("```")\n````',
       '````\n```\n````',
       '![figure-1.png](attachment:figure-1.png)',
@@ -102,22 +102,22 @@ test('what must not run again is text that shows its code, its output and its fi
 });
 
 test('every way of being stopped is told', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'a', { outcome: { status: 'timed-out', limit: 'cpu', limitMs: 5 } });
   run(history, 'b', { outcome: { status: 'cancelled' } });
   run(history, 'c', { outcome: { status: 'out-of-memory', limitMb: 64 } });
   history.begin({ code: 'd', echo: 'last', kind: 'run' });
   const reasons = toNotebook(history, OPTIONS).cells.map((cell) => /here: (.*)\.\*\*/.exec(textOf(cell))?.[1]);
   expect(reasons).toEqual([
-    'it used more than its 5 ms of processor time',
+    'it timed out after 5 ms of processor time',
     'it was cancelled',
-    'it needed more than its 64 MB of memory',
+    'it ran out of memory: the limit is 64 MB',
     'how it ended is not known',
   ]);
 });
 
 test('the past is raw text, and only on request', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'a');
   history.restart('it was [reset]');
   run(history, 'b');
@@ -131,19 +131,19 @@ test('the past is raw text, and only on request', () => {
 });
 
 test('what did not fit is told in numbers', () => {
-  const history = new History({ maxRuns: 2, maxBytes: 20 });
+  const history = new RunHistory({ maxRuns: 2, maxBytes: 20 });
   run(history, 'a');
   run(history, 'b', { outputs: [{ type: 'text', stream: 'stdout', text: 'x'.repeat(50) }] });
   run(history, 'c');
   const [notes] = toNotebook(history, OPTIONS).cells;
   expect(textOf(notes)).toBe(
-    '* The oldest run did not fit. What is here may not run without what was there.\n' +
-      '* Outputs of 50 bytes did not fit, those of: 2. Running the notebook makes them again.',
+    '* The oldest run did not fit. Later cells may need what is missing.\n' +
+      '* Outputs of 50 bytes did not fit (runs 2). Run the notebook to recreate them.',
   );
 });
 
 test('comments above an indented block are indented with it, and nothing else is changed', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, '# c\n\n  # d\n    x = 1\n# e\n    x');
   run(history, '  # c\nx = 1');
   const [, first, second] = toNotebook(history, OPTIONS).cells.map(textOf);

@@ -1,4 +1,6 @@
-import { hasEndedByItself, type Entry, type History } from './history.ts';
+import { describeOutcome } from '../execution/description.ts';
+import { hasEndedByItself } from '../execution/outcome.ts';
+import type { EntryOutcome, HistoryEntry, RunHistory } from './history.ts';
 import { echoCell, echoOf, mayExit, setupCell } from './kernel-setup.ts';
 import {
   codeCell,
@@ -8,28 +10,29 @@ import {
   type Cell,
   type CellMetadata,
   type CodeCell,
+  type MarkdownCell,
+  type MimeBundle,
   type Notebook,
   type NotebookOptions,
 } from './nbformat.ts';
-import { toOutputs } from './outputs.ts';
-import { stoppedCell } from './stopped-cell.ts';
-import { inlineText } from './text.ts';
+import { toMimeBundle, toOutputs } from './outputs.ts';
+import { fenced, inlineText } from './text.ts';
 
 export interface ExportOptions extends NotebookOptions {
-  /** Also what is not part of the present state, as text: runs that were undone, or ran before a fresh interpreter. */
+  /** Also includes, as text, runs that were undone or that belong to an earlier interpreter. */
   readonly includePast?: boolean;
 }
 
-/** What a session has run, as a notebook that makes the session's present state, and its outputs, anew. */
-export function toNotebook(history: History, options: ExportOptions): Notebook {
-  const entries = history.entries.filter(({ place }) => place === 'present' || options.includePast === true);
+/** A notebook that recreates the present state of a session and its outputs. */
+export function toNotebook(history: RunHistory, options: ExportOptions): Notebook {
+  const entries = history.entries.filter(({ standing }) => standing === 'present' || options.includePast === true);
   const executable = entries.filter(isExecutable);
   const cells: Cell[] = [
     ...(options.title === undefined ? [] : [markdownCell('title', `# ${inlineText(options.title)}`)]),
     ...noteCells(history),
     ...(executable.length > 0 ? [setupCell(executable)] : []),
   ];
-  let echo: Entry['echo'] = 'last';
+  let echo: HistoryEntry['echo'] = 'last';
   for (const entry of entries) {
     if (isExecutable(entry) && echoOf(entry, echo) !== echo) {
       echo = echoOf(entry, echo);
@@ -40,22 +43,22 @@ export function toNotebook(history: History, options: ExportOptions): Notebook {
   return createNotebook(cells, options);
 }
 
-/** What the notebook does not have. */
-function noteCells({ entries, omittedRuns, restartReason }: History): Cell[] {
+/** Tells the reader what is missing from the notebook. */
+function noteCells({ entries, omittedRuns, restartReason }: RunHistory): Cell[] {
   const notes: string[] = [];
   if (restartReason !== undefined) {
     notes.push(
-      `What ran before is not part of the present state, which began with a fresh interpreter: ${inlineText(restartReason)}.`,
+      `Earlier runs are missing: the present state began with a fresh interpreter: ${inlineText(restartReason)}.`,
     );
   }
   if (omittedRuns > 0) {
-    notes.push(`The ${count(omittedRuns, 'oldest run')} did not fit. What is here may not run without what was there.`);
+    notes.push(`The ${count(omittedRuns, 'oldest run')} did not fit. Later cells may need what is missing.`);
   }
-  const emptied = entries.filter(({ place, omittedBytes }) => place === 'present' && omittedBytes > 0);
+  const emptied = entries.filter(({ standing, omittedBytes }) => standing === 'present' && omittedBytes > 0);
   if (emptied.length > 0) {
     const bytes = emptied.reduce((sum, { omittedBytes }) => sum + omittedBytes, 0);
     const numbers = emptied.map(({ executionCount }) => executionCount).join(', ');
-    notes.push(`Outputs of ${bytes} bytes did not fit, those of: ${numbers}. Running the notebook makes them again.`);
+    notes.push(`Outputs of ${bytes} bytes did not fit (runs ${numbers}). Run the notebook to recreate them.`);
   }
   return notes.length === 0 ? [] : [markdownCell('notes', notes.map((note) => `* ${note}`).join('\n'))];
 }
@@ -64,14 +67,14 @@ function count(number: number, noun: string): string {
   return number === 1 ? noun : `${number} ${noun}s`;
 }
 
-/** Running again what never came to its own end would end the kernel, or never end. */
-function isExecutable({ place, ending, code }: Entry): boolean {
-  return place === 'present' && ending !== undefined && hasEndedByItself(ending.outcome) && code.isWellFormed();
+/** A run that did not end by itself could crash the kernel or never end, so it is not repeated. */
+function isExecutable({ standing, ending, code }: HistoryEntry): boolean {
+  return standing === 'present' && ending !== undefined && hasEndedByItself(ending.outcome) && code.isWellFormed();
 }
 
-function entryCell(entry: Entry): Cell {
+function entryCell(entry: HistoryEntry): Cell {
   const id = `run-${entry.executionCount}`;
-  switch (entry.place) {
+  switch (entry.standing) {
     case 'undone':
       return rawCell(id, `# Run ${entry.executionCount}, which was rolled back:\n${entry.code}`);
     case 'past':
@@ -81,7 +84,7 @@ function entryCell(entry: Entry): Cell {
   }
 }
 
-function executableCell(id: string, entry: Entry): CodeCell {
+function executableCell(id: string, entry: HistoryEntry): CodeCell {
   const { code, executionCount, outputs, ending, startedAt } = entry;
   const endedAt = new Date(startedAt.getTime() + (ending?.durationMs ?? 0));
   const mayRaise = ending?.outcome.status === 'raised' || mayExit(entry);
@@ -96,11 +99,45 @@ function executableCell(id: string, entry: Entry): CodeCell {
   });
 }
 
-/** Jupyter dedents a block only if nothing stands left of it, comments included. */
+/** Jupyter dedents a block only if nothing is to the left of it, not even a comment. */
 function dedentable(code: string): string {
   const lines = code.split('\n');
   const first = lines.findIndex((line) => /^\s*[^\s#]/.test(line));
   const [indent = ''] = /^[ \t]*/.exec(lines[first] ?? '') ?? [];
   if (indent === '') return code;
   return lines.map((line, index) => (index < first ? line.replace(/^[ \t]*#/, `${indent}#`) : line)).join('\n');
+}
+
+/** A run that must not be repeated, as text: its code, how it ended, and its output. */
+function stoppedCell(id: string, entry: HistoryEntry): MarkdownCell {
+  const { executionCount, code, outputs, ending } = entry;
+  const attachments: Record<string, MimeBundle> = {};
+  const shown = outputs.map((item) => {
+    if (item.type === 'text') return fenced(item.text);
+    const png = item.result.data['image/png'];
+    if (png === undefined) return fenced(item.result.data['text/plain'] ?? '');
+    const name = `figure-${Object.keys(attachments).length + 1}.png`;
+    attachments[name] = toMimeBundle({ 'image/png': png });
+    return `![${name}](attachment:${name})`;
+  });
+  const parts = [
+    `**Run ${executionCount} is not repeated here: ${inlineText(reasonOf(ending))}.** ${consequenceOf(ending)}`,
+    fenced(code, 'python'),
+    ...shown,
+    ...(ending?.error ? [fenced(ending.error.traceback)] : []),
+  ];
+  return markdownCell(id, parts.join('\n\n'), attachments);
+}
+
+function reasonOf(ending: EntryOutcome | undefined): string {
+  if (ending === undefined) return 'how it ended is not known';
+  return hasEndedByItself(ending.outcome)
+    ? 'its code has lone surrogates, which no file can hold; they are shown as escapes'
+    : describeOutcome(ending.outcome, 'it');
+}
+
+function consequenceOf(ending: EntryOutcome | undefined): string {
+  if (ending === undefined || (ending.stateStatus === 'preserved' && ending.mayHaveChanged))
+    return 'What it had changed by then stayed in the session, and later cells may need it.';
+  return ending.stateStatus === 'restored' ? 'The variables were restored to what they were before it.' : '';
 }

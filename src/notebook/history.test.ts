@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
-import { History, type End, type Start } from './history.ts';
+import { RunHistory, type RunEnd, type RunStart } from './history.ts';
 
 const CRASHED: Outcome = { status: 'crashed', signal: 'SIGSEGV', exitCode: null, reason: 'killed by SIGSEGV' };
 
-function end(options: { outcome?: Outcome; state?: End['state']['status']; looksOnly?: boolean } = {}): End {
+function end(options: { outcome?: Outcome; state?: RunEnd['state']['status']; looksOnly?: boolean } = {}): RunEnd {
   const { outcome = { status: 'succeeded' }, state = 'preserved', looksOnly = false } = options;
   const variables = { added: [], changed: [], removed: [] };
   const receipt = { status: state, generation: 1, variables, ...(state !== 'preserved' && { reason: 'it was lost' }) };
@@ -14,15 +14,15 @@ function end(options: { outcome?: Outcome; state?: End['state']['status']; looks
 
 const printed = (text: string): TranscriptItem[] => [{ type: 'text', stream: 'stdout', text }];
 
-function run(history: History, code: string, ending = end(), kind: Start['kind'] = 'run'): void {
+function run(history: RunHistory, code: string, ending = end(), kind: RunStart['kind'] = 'run'): void {
   history.begin({ code, echo: 'last', kind })(printed(`output of ${code}`), ending);
 }
 
-const placesOf = (history: History): Record<string, string> =>
-  Object.fromEntries(history.entries.map(({ code, place }) => [code, place]));
+const placesOf = (history: RunHistory): Record<string, string> =>
+  Object.fromEntries(history.entries.map(({ code, standing }) => [code, standing]));
 
 test('runs are numbered in the order in which they begin, also one whose end nobody saw', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'a');
   history.begin({ code: 'b', echo: 'all', kind: 'run' });
   run(history, 'c');
@@ -35,7 +35,7 @@ test('runs are numbered in the order in which they begin, also one whose end nob
 });
 
 test('undoing takes back the last run that may have changed the state, and what looked at it', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'init', end(), 'init');
   run(history, 'x = 1');
   run(history, 'x = 2', end({ outcome: { status: 'raised' } }));
@@ -55,7 +55,7 @@ test('undoing takes back the last run that may have changed the state, and what 
 });
 
 test('after a restart nothing that ran before is present', () => {
-  const history = new History();
+  const history = new RunHistory();
   history.restart('nothing was there');
   expect(history.restartReason).toBeUndefined();
   run(history, 'a');
@@ -68,7 +68,7 @@ test('after a restart nothing that ran before is present', () => {
 });
 
 test('a crash that costs the state makes itself and all before it past', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'a');
   run(history, 'crash', end({ outcome: CRASHED, state: 'lost' }));
   run(history, 'b');
@@ -77,7 +77,7 @@ test('a crash that costs the state makes itself and all before it past', () => {
 });
 
 test('a run that finds the state lost is part of the new one, and so is the init code before it', () => {
-  const history = new History();
+  const history = new RunHistory();
   run(history, 'a');
   run(history, 'init', end(), 'init');
   run(history, 'b', end({ state: 'lost' }));
@@ -85,7 +85,7 @@ test('a run that finds the state lost is part of the new one, and so is the init
 });
 
 test('the oldest outputs go first, then the oldest runs', () => {
-  const history = new History({ maxBytes: 60 });
+  const history = new RunHistory({ maxBytes: 60 });
   run(history, 'a');
   run(history, 'b');
   run(history, 'c');
@@ -101,7 +101,7 @@ test('the oldest outputs go first, then the oldest runs', () => {
 });
 
 test('an error counts as output, and is left out with it', () => {
-  const history = new History({ maxBytes: 100 });
+  const history = new RunHistory({ maxBytes: 100 });
   const error = { name: 'E', value: 'v', traceback: 't'.repeat(200) };
   history.begin({ code: 'a', echo: 'last', kind: 'run' })([], { ...end({ outcome: { status: 'raised' } }), error });
   expect(history.entries[0]).toMatchObject({ omittedBytes: 202, ending: { outcome: { status: 'raised' } } });
@@ -109,7 +109,7 @@ test('an error counts as output, and is left out with it', () => {
 });
 
 test('there are never more runs than fit, and one that begins with too much code is not kept', () => {
-  const history = new History({ maxRuns: 2, maxBytes: 100 });
+  const history = new RunHistory({ maxRuns: 2, maxBytes: 100 });
   for (const code of ['a', 'b', 'c']) run(history, code);
   expect(history.entries.map(({ code }) => code)).toEqual(['b', 'c']);
   run(history, 'x'.repeat(101));
@@ -118,7 +118,7 @@ test('there are never more runs than fit, and one that begins with too much code
 });
 
 test('the data behind a picture is not kept', () => {
-  const history = new History();
+  const history = new RunHistory();
   const result = { kind: 'figure', data: { 'text/plain': 'F' }, chart: { type: 'line' }, title: 'T' } as const;
   history.begin({ code: 'plot', echo: 'last', kind: 'run' })([{ type: 'result', result }], end());
   expect(history.entries[0]?.outputs).toEqual([

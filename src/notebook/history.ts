@@ -1,36 +1,36 @@
 import type { Summary } from '../execution/event.ts';
 import type { StateReceipt } from '../execution/execution.ts';
-import type { Outcome, PythonError } from '../execution/outcome.ts';
+import { hasEndedByItself, type Outcome, type PythonError } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
 
 /** Code that is about to run in a session. */
-export interface Start {
+export interface RunStart {
   readonly code: string;
-  /** Which expressions at the top level show: every one printed, the last one as a result, or none. */
+  /** Which top-level expressions are shown: all of them printed, the last one as a result, or none. */
   readonly echo: 'all' | 'last' | 'none';
   /** `init`: the session's init code. `variables`: assignments of `setVariables`. */
   readonly kind: 'run' | 'init' | 'variables';
   readonly startedAt?: Date;
 }
 
-/** What is known of a run when it has ended. */
-export type End = Pick<Summary, 'outcome' | 'error' | 'state' | 'durationMs' | 'mayHaveWritten'>;
+/** What is known about a run when it has ended. */
+export type RunEnd = Pick<Summary, 'outcome' | 'error' | 'state' | 'durationMs' | 'mayHaveWritten'>;
 
 /** One run of a session. */
-export interface Entry extends Start {
-  /** The number in `<cell 3>`, which tracebacks show. */
+export interface HistoryEntry extends RunStart {
+  /** The number that tracebacks show, as in `<cell 3>`. */
   readonly executionCount: number;
   readonly startedAt: Date;
   readonly outputs: readonly TranscriptItem[];
-  /** Size of outputs that are not kept any more. */
+  /** Size of outputs that were dropped. */
   readonly omittedBytes: number;
-  /** Absent while it runs, and for ever if nobody waited for its end. */
-  readonly ending?: Ending;
-  /** Whether the session's state comes from it, or why not. */
-  readonly place: 'present' | 'undone' | 'past';
+  /** Absent while it runs, and if nobody waited for its end. */
+  readonly ending?: EntryOutcome;
+  /** Whether the run is part of the present state of the session, was undone, or belongs to a state that is gone. */
+  readonly standing: 'present' | 'undone' | 'past';
 }
 
-export interface Ending {
+export interface EntryOutcome {
   readonly outcome: Outcome;
   readonly error?: PythonError;
   readonly durationMs: number;
@@ -38,22 +38,22 @@ export interface Ending {
   readonly mayHaveChanged: boolean;
 }
 
-/** What a history may hold: whole runs, and the bytes of their code and outputs. */
+/** Most runs in a history, and most bytes of their code and outputs. */
 export interface HistoryBounds {
   readonly maxRuns: number;
   readonly maxBytes: number;
 }
 
-/** While it is ours. */
+/** Entries can be changed only in this file. */
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** As many runs as anybody reads, and outputs that 200 sessions of one server can afford. */
+/** More runs than anybody reads, and an amount of memory that 200 sessions can have at once. */
 const BOUNDS: HistoryBounds = { maxRuns: 1000, maxBytes: 8 << 20 };
 
-/** What a session has run, in order, and which of it made the present state. */
-export class History {
+/** The runs of a session in order, and which of them led to its present state. */
+export class RunHistory {
   readonly #bounds: HistoryBounds;
-  #entries: Writable<Entry>[] = [];
+  #entries: Writable<HistoryEntry>[] = [];
   #bytes = 0;
   #begun = 0;
   #omittedRuns = 0;
@@ -63,25 +63,30 @@ export class History {
     this.#bounds = { ...BOUNDS, ...bounds };
   }
 
-  get entries(): readonly Entry[] {
+  get entries(): readonly HistoryEntry[] {
     return this.#entries;
   }
 
-  /** Runs of the present state that did not fit. */
+  /** Runs of the present state that were dropped. */
   get omittedRuns(): number {
     return this.#omittedRuns;
   }
 
-  /** Why the present state began with a fresh interpreter, unless that was the session's first. */
+  /** Why the present state began with a fresh interpreter; undefined for the first one of the session. */
   get restartReason(): string | undefined {
     return this.#restartReason;
   }
 
-  /** Notes that code begins to run; what is returned notes how that ended. */
-  begin({ code, echo, kind, startedAt = new Date() }: Start): (outputs: readonly TranscriptItem[], end: End) => void {
+  /** Records the start of a run. The returned function records its end. */
+  begin({
+    code,
+    echo,
+    kind,
+    startedAt = new Date(),
+  }: RunStart): (outputs: readonly TranscriptItem[], end: RunEnd) => void {
     this.#begun += 1;
     const executionCount = this.#begun;
-    const entry: Writable<Entry> = {
+    const entry: Writable<HistoryEntry> = {
       code,
       echo,
       kind,
@@ -89,7 +94,7 @@ export class History {
       executionCount,
       outputs: [],
       omittedBytes: 0,
-      place: 'present',
+      standing: 'present',
     };
     this.#entries.push(entry);
     this.#bytes += Buffer.byteLength(code);
@@ -97,18 +102,18 @@ export class History {
     return (outputs, end) => this.#end(executionCount, outputs, end);
   }
 
-  /** The last run that may have changed the state was rolled back: it and what looked at its state count no more. */
+  /** The last run that may have changed the state was rolled back. It and the runs after it no longer count. */
   undo(): void {
-    const last = this.#entries.findLastIndex((entry) => entry.place === 'present' && isUndoable(entry));
-    if (last !== -1) this.#move((entry, index) => index >= last && entry.place === 'present', 'undone');
+    const last = this.#entries.findLastIndex((entry) => entry.standing === 'present' && isUndoable(entry));
+    if (last !== -1) this.#move((entry, index) => index >= last && entry.standing === 'present', 'undone');
   }
 
-  /** The state begins with a fresh interpreter: nothing that ran so far is part of it. */
+  /** The session has a fresh interpreter: no earlier run is part of its state. */
   restart(reason: string): void {
     this.#beginAnew(reason, this.#entries.length);
   }
 
-  #end(executionCount: number, outputs: readonly TranscriptItem[], end: End): void {
+  #end(executionCount: number, outputs: readonly TranscriptItem[], end: RunEnd): void {
     const index = this.#entries.findLastIndex((entry) => entry.executionCount === executionCount);
     const entry = this.#entries[index];
     if (entry === undefined || entry.ending !== undefined) return;
@@ -121,28 +126,28 @@ export class History {
     this.#trim();
   }
 
-  /** How many entries a loss that the entry at `index` tells of has cost. */
+  /** How many entries belong to the lost state, if the entry at `index` reports a loss. */
   #lostBefore(index: number): number {
     const { ending } = this.#entries[index] ?? {};
     if (ending !== undefined && !hasEndedByItself(ending.outcome)) return index + 1;
-    // A program that came to its own end ran in the state that is there now, and so did the init code right before it.
+    // A program that ended by itself ran in the new state, and so did the init code right before it.
     let count = index;
     while (this.#entries[count - 1]?.kind === 'init') count -= 1;
     return count;
   }
 
-  /** The first `count` entries belong to a state that is gone. */
+  /** Marks the first `count` entries as belonging to a state that is gone. */
   #beginAnew(reason: string, count: number): void {
     if (count > 0 || this.#omittedRuns > 0) this.#restartReason = reason;
     this.#omittedRuns = 0;
     this.#move((_, index) => index < count, 'past');
   }
 
-  #move(isMoved: (entry: Entry, index: number) => boolean, place: Entry['place']): void {
-    this.#entries = this.#entries.map((entry, index) => (isMoved(entry, index) ? { ...entry, place } : entry));
+  #move(isMoved: (entry: HistoryEntry, index: number) => boolean, standing: HistoryEntry['standing']): void {
+    this.#entries = this.#entries.map((entry, index) => (isMoved(entry, index) ? { ...entry, standing } : entry));
   }
 
-  /** The oldest outputs go first: code that is kept can make them again. */
+  /** Drops the oldest outputs first: running the code again can recreate them. */
   #trim(): void {
     while (this.#entries.length > this.#bounds.maxRuns) this.#omitOldestRun();
     for (let index = 0; this.#bytes > this.#bounds.maxBytes && index < this.#entries.length; index += 1) {
@@ -164,22 +169,17 @@ export class History {
     const entry = this.#entries.shift();
     if (entry === undefined) return;
     this.#bytes -= Buffer.byteLength(entry.code) + sizeOfOutputs(entry);
-    if (entry.place === 'present') this.#omittedRuns += 1;
+    if (entry.standing === 'present') this.#omittedRuns += 1;
   }
 }
 
-/** Whether the program ended as its own code had it, rather than being stopped or lost. */
-export function hasEndedByItself({ status }: Outcome): boolean {
-  return status === 'succeeded' || status === 'raised';
-}
-
-/** As the engine sees it: a run that was lost has changed nothing, and init code makes a session what it is. */
-function isUndoable({ kind, ending }: Entry): boolean {
+/** The same rule as in the engine: a lost run has changed nothing, and init code is never undone. */
+function isUndoable({ kind, ending }: HistoryEntry): boolean {
   if (kind === 'init' || ending === undefined) return false;
   return ending.mayHaveChanged && (ending.stateStatus === 'preserved' || hasEndedByItself(ending.outcome));
 }
 
-function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: End): Ending {
+function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: RunEnd): EntryOutcome {
   return {
     outcome,
     durationMs,
@@ -189,14 +189,14 @@ function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: End): E
   };
 }
 
-/** A notebook has no use for the data behind a picture, which can be large. */
+/** Notebooks do not use the data behind a figure, which can be large. */
 function withoutChart(item: TranscriptItem): TranscriptItem {
   if (item.type === 'text' || item.result.chart === undefined) return item;
   const { chart: _, ...result } = item.result;
   return { type: 'result', result };
 }
 
-function sizeOfOutputs({ outputs, ending }: Entry): number {
+function sizeOfOutputs({ outputs, ending }: HistoryEntry): number {
   let bytes = ending?.error === undefined ? 0 : sizeOfTexts(Object.values<string>({ ...ending.error }));
   for (const item of outputs)
     bytes += sizeOfTexts(item.type === 'text' ? [item.text] : Object.values(item.result.data));

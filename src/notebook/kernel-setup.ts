@@ -1,17 +1,18 @@
-/** What a plain Jupyter kernel is told so that cells show in it what they showed in the session. */
-import type { Entry } from './history.ts';
+/** Makes a plain Jupyter kernel show what the session showed. */
+import { pythonString } from '../text/code/python-code.ts';
+import type { HistoryEntry } from './history.ts';
 import { codeCell, type CodeCell } from './nbformat.ts';
 
-type Echo = Entry['echo'];
+type Echo = HistoryEntry['echo'];
 
-/** One difference between a session and a plain kernel, and the Python that removes it. */
+/** One difference between a session and a plain kernel, and Python code that removes it. */
 interface Adaptation {
-  /** Whether the difference can show in these runs. */
-  readonly isNeeded: (entries: readonly Entry[]) => boolean;
+  /** Whether the difference matters for these runs. */
+  readonly isNeeded: (entries: readonly HistoryEntry[]) => boolean;
   readonly python: string;
 }
 
-/** A clean exit is no error in a session; in a kernel it is one. */
+/** A clean exit is an error in a kernel, but not in a session. */
 const EXIT = /\b(?:exit|quit|SystemExit)\b/;
 
 const ADAPTATIONS: readonly Adaptation[] = [
@@ -89,24 +90,24 @@ def _echo(mode):
   },
 ];
 
-/** The first cell: makes the kernel do as the session did, in whatever these runs need. */
-export function setupCell(entries: readonly Entry[]): CodeCell {
+/** The first cell: all adaptations that these runs need. */
+export function setupCell(entries: readonly HistoryEntry[]): CodeCell {
   const needed = ADAPTATIONS.filter(({ isNeeded }) => isNeeded(entries)).map(({ python }) => python);
   return hiddenCell('setup', ['# Makes this kernel show what the session showed.', ...needed].join('\n\n'));
 }
 
-/** Changes what expressions show, for the cells that follow; only after `setupCell`. */
+/** Changes which expressions the following cells show. Works only after `setupCell`. */
 export function echoCell(id: string, echo: Echo): CodeCell {
-  return hiddenCell(id, `_echo(${JSON.stringify(echo)})`);
+  return hiddenCell(id, `_echo(${pythonString(echo)})`);
 }
 
-/** The way in which a run wants its expressions shown; assignments do not care and take that of the cell before. */
-export function echoOf({ kind, echo }: Entry, before: Echo): Echo {
+/** Which expressions a run shows. Assignments have none, and keep the mode of the cell before. */
+export function echoOf({ kind, echo }: HistoryEntry, before: Echo): Echo {
   return kind === 'variables' ? before : echo;
 }
 
-/** Whether the code may raise in a kernel though it did not in the session. */
-export function mayExit({ code }: Entry): boolean {
+/** Whether the code may raise in a kernel although it did not in the session. */
+export function mayExit({ code }: HistoryEntry): boolean {
   return EXIT.test(code);
 }
 

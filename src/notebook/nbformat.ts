@@ -1,4 +1,4 @@
-/** Notebooks as Jupyter keeps them, nbformat 4.5; the names are those of the format. */
+/** The notebook format of Jupyter, nbformat 4.5. The names are those of the format. */
 import type { Json } from '../execution/execution.ts';
 import { linesOf, wellFormed } from './text.ts';
 
@@ -27,11 +27,11 @@ export interface RawCell extends CellBase {
 export interface CodeCell extends CellBase {
   readonly cell_type: 'code';
   readonly execution_count: number | null;
-  readonly outputs: readonly Output[];
+  readonly outputs: readonly CellOutput[];
 }
 
 interface CellBase {
-  /** Unique in its notebook. */
+  /** Unique within the notebook. */
   readonly id: string;
   readonly metadata: CellMetadata;
   readonly source: readonly string[];
@@ -40,11 +40,11 @@ interface CellBase {
 export interface CellMetadata {
   readonly tags?: readonly string[];
   readonly jupyter?: { readonly source_hidden?: boolean };
-  /** When it ran, by the names of the messages that tell it in Jupyter. */
+  /** When it ran. Jupyter names these times after its messages. */
   readonly execution?: { readonly 'iopub.execute_input': string; readonly 'shell.execute_reply': string };
 }
 
-export type Output =
+export type CellOutput =
   | { readonly output_type: 'stream'; readonly name: 'stdout' | 'stderr'; readonly text: readonly string[] }
   | { readonly output_type: 'display_data'; readonly data: MimeBundle; readonly metadata: Record<string, never> }
   | {
@@ -60,11 +60,11 @@ export type Output =
       readonly traceback: readonly string[];
     };
 
-/** The forms of one thing: base64 as a string, JSON as itself, text as lines. */
+/** The forms of one output: base64 as a string, JSON as it is, text as lines. */
 export type MimeBundle = Readonly<Record<string, Json>>;
 
 export interface NotebookOptions {
-  /** Of the Python that ran the cells. */
+  /** The Python version that ran the cells. */
   readonly pythonVersion: string;
   readonly kernelName?: string;
   readonly title?: string;
@@ -72,11 +72,11 @@ export interface NotebookOptions {
 
 export interface CodeCellOptions {
   readonly executionCount?: number | null;
-  readonly outputs?: readonly Output[];
+  readonly outputs?: readonly CellOutput[];
   readonly metadata?: CellMetadata;
 }
 
-/** A notebook of cells that were built with whatever ids: each gets a valid one, the same for the same cells. */
+/** Creates a notebook. Cell ids are made valid and unique, and are the same each time for the same cells. */
 export function createNotebook(cells: readonly Cell[], options: NotebookOptions): Notebook {
   const { pythonVersion, kernelName = 'python3', title } = options;
   return {
@@ -99,7 +99,7 @@ export function createNotebook(cells: readonly Cell[], options: NotebookOptions)
   };
 }
 
-/** Its text shows an attachment by `![](attachment:name)`. */
+/** The text refers to an attachment as `![](attachment:name)`. */
 export function markdownCell(id: string, text: string, attachments: MarkdownCell['attachments'] = {}): MarkdownCell {
   const hasAny = Object.keys(attachments).length > 0;
   return { cell_type: 'markdown', id, metadata: {}, source: linesOf(text), ...(hasAny && { attachments }) };

@@ -1,29 +1,29 @@
 import type { Json, Result } from '../execution/execution.ts';
 import type { PythonError } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
-import type { MimeBundle, Output } from './nbformat.ts';
+import type { MimeBundle, CellOutput } from './nbformat.ts';
 import { linesOf, wellFormed } from './text.ts';
 
 const MIME_TYPE = /^[\w.+-]+\/[\w.+-]+(?:;[\w.+=;" -]+)?$/;
-/** Only for these does the format allow anything but text. */
+/** Only these types may hold JSON instead of text. */
 const JSON_TYPE = /^application\/(?:.*\+)?json$/;
-/** Python's reader gives up at about a thousand levels. */
+/** Python's JSON reader fails at about a thousand levels. */
 const MAX_DEPTH = 200;
 const BASE64_TYPE = /^(?:(?:image|audio|video)\/(?!svg\+xml$)|application\/(?:pdf|octet-stream)$)/;
 
-/** What a run printed, showed and raised, as the outputs of its cell. */
+/** The output of a run as the outputs of its cell. */
 export function toOutputs(
   items: readonly TranscriptItem[],
   error: PythonError | undefined,
   executionCount: number,
-): Output[] {
+): CellOutput[] {
   const outputs = joined(items).map((item) =>
     item.type === 'text' ? streamOutput(item) : resultOutput(item.result, executionCount),
   );
   return error === undefined ? outputs : [...outputs, errorOutput(error)];
 }
 
-/** The forms of a result that a notebook can hold. */
+/** The forms of a result that a notebook can store. */
 export function toMimeBundle(data: Result['data']): MimeBundle {
   const forms = Object.entries(data).filter(([mime]) => MIME_TYPE.test(mime));
   return Object.fromEntries(forms.map(([mime, content]) => [mime, toForm(mime, content)]));
@@ -31,7 +31,7 @@ export function toMimeBundle(data: Result['data']): MimeBundle {
 
 type TextItem = Extract<TranscriptItem, { type: 'text' }>;
 
-/** Pieces of one stream that follow each other become one, as Jupyter shows them. */
+/** Joins adjacent pieces of the same stream, as Jupyter does. */
 function joined(items: readonly TranscriptItem[]): TranscriptItem[] {
   const list: TranscriptItem[] = [];
   for (const item of items) {
@@ -43,18 +43,18 @@ function joined(items: readonly TranscriptItem[]): TranscriptItem[] {
   return list;
 }
 
-function streamOutput({ stream, text }: TextItem): Output {
+function streamOutput({ stream, text }: TextItem): CellOutput {
   return { output_type: 'stream', name: stream, text: linesOf(text) };
 }
 
-function resultOutput({ kind, data: forms }: Result, executionCount: number): Output {
+function resultOutput({ kind, data: forms }: Result, executionCount: number): CellOutput {
   const data = toMimeBundle(forms);
   return kind === 'result'
     ? { output_type: 'execute_result', execution_count: executionCount, data, metadata: {} }
     : { output_type: 'display_data', data, metadata: {} };
 }
 
-function errorOutput({ name, value, traceback }: PythonError): Output {
+function errorOutput({ name, value, traceback }: PythonError): CellOutput {
   const lines = wellFormed(traceback).replace(/\n$/, '').split('\n');
   return { output_type: 'error', ename: wellFormed(name), evalue: wellFormed(value), traceback: lines };
 }
@@ -64,7 +64,7 @@ function toForm(mime: string, content: string): Json {
   return BASE64_TYPE.test(mime) ? wellFormed(content) : linesOf(content);
 }
 
-/** What claims to be JSON and is not, or nests too deep to be read, stays text, which JSON can be, too. */
+/** Text that is not valid JSON, or is nested too deeply, is stored as a string. */
 function parsed(content: string): Json {
   try {
     return sound(JSON.parse(content) as Json, MAX_DEPTH);
@@ -73,7 +73,7 @@ function parsed(content: string): Json {
   }
 }
 
-/** Escapes in JSON can spell lone surrogates, in names as well as in texts. */
+/** JSON escapes can produce lone surrogates, in names and in strings. */
 function sound(value: Json, depth: number): Json {
   if (typeof value === 'string') return wellFormed(value);
   if (value === null || typeof value !== 'object') return value;

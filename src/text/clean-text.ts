@@ -1,9 +1,9 @@
 export interface CleanOptions {
-  /** Shows each line as it was left: after the last carriage return, and with backspaces carried out. */
+  /** Shows each line as a terminal would: after the last carriage return, and with backspaces applied. */
   readonly finalLines?: boolean;
 }
 
-/** Takes terminal sequences out of a text and leaves every other character. Takes linear time, whatever the text. */
+/** Removes terminal sequences and keeps all other characters. Takes linear time for any text. */
 export function escapeAnsi(text: string, { finalLines = false }: CleanOptions = {}): string {
   const plain = withoutSequences(text);
   return finalLines ? settleLines(plain) : plain;
@@ -20,7 +20,7 @@ const ST = 0x9c;
 const OSC = 0x9d;
 /** Device control, start of string, operating system command, privacy message, application program command. */
 const STRINGS: ReadonlySet<number> = new Set([0x90, 0x98, OSC, 0x9e, 0x9f]);
-/** ESC and a character stand for the control character that is so much higher. */
+/** ESC and a character stand for the control character that is higher by this much. */
 const ESCAPED_C1 = 0x40;
 
 function withoutSequences(text: string): string {
@@ -39,12 +39,12 @@ function withoutSequences(text: string): string {
   return start === 0 ? text : kept.join('') + text.slice(start);
 }
 
-/** Where the sequence that begins here ends; `at` itself when none does. */
+/** The end of the sequence that begins at `at`; `at` itself if there is none. */
 function endOfSequence(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === ESC) return endOfEscape(text, at + 1);
   if (code < FIRST_C1 || code > LAST_C1) return at;
-  // Such characters are mostly damaged text, which a sequence begins only if one is there in full.
+  // These characters are usually damaged text. Only a complete sequence is removed.
   if (code === CSI) return endOfParameters(text, at + 1) ?? at;
   if (!STRINGS.has(code)) return at;
   const { end, isTerminated } = endOfString(text, at + 1, code === OSC);
@@ -57,17 +57,17 @@ function endOfEscape(text: string, at: number): number {
   if (!STRINGS.has(code)) return endOfShort(text, at);
   const { end, isTerminated } = endOfString(text, at + 1, code === OSC);
   if (isTerminated) return end;
-  const newline = text.slice(at, end).indexOf('\n'); // cut off: hides no more than its line
+  const newline = text.slice(at, end).indexOf('\n'); // truncated: removes at most the rest of its line
   return newline === -1 ? end : at + newline;
 }
 
-/** Parameters, then intermediates, then the final character; what is damaged ends where the damage is. */
+/** Parameters, then intermediates, then the final character. A damaged sequence ends where it is damaged. */
 function endOfControl(text: string, at: number): number {
   const end = skipWhile(text, skipWhile(text, at, 0x30, 0x3f), 0x20, 0x2f);
   return isBetween(text.charCodeAt(end), 0x40, 0x7e) ? end + 1 : end;
 }
 
-/** As above, but with a parameter and nothing unusual, else null. */
+/** Same, but requires a parameter and no intermediates; else null. */
 function endOfParameters(text: string, at: number): number | null {
   const end = skipWhile(text, at, 0x30, 0x3f);
   return end > at && isBetween(text.charCodeAt(end), 0x40, 0x7e) ? end + 1 : null;
@@ -79,7 +79,7 @@ function endOfShort(text: string, at: number): number {
   return isBetween(text.charCodeAt(end), 0x30, 0x7e) ? end + 1 : end;
 }
 
-/** A string ends with ST, or BEL if it is a command for the operating system; any other control of its kind breaks it off. */
+/** A string ends with ST, or with BEL if it is an OSC. Another sequence ends it without a terminator. */
 function endOfString(text: string, from: number, isOsc: boolean): { end: number; isTerminated: boolean } {
   for (let at = from; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -111,7 +111,7 @@ function settleLine(line: string): string {
   return line === last && !last.includes('\b') ? line : overstrike(last).trimEnd();
 }
 
-/** A backspace goes back a character, and what follows is written over it. */
+/** A backspace goes back one character, and the following text overwrites it. */
 function overstrike(line: string): string {
   if (!line.includes('\b')) return line;
   const cells: string[] = [];

@@ -93,8 +93,8 @@ test('long output cannot push out the error and the fate of the state', () => {
 });
 
 test.for([
-  [{ status: 'timed-out', limit: 'wall', limitMs: 500 }, '[timed out: wall limit of 500 ms]'],
-  [{ status: 'out-of-memory', limitMb: 256 }, '[out of memory: limit of 256 MB]'],
+  [{ status: 'timed-out', limit: 'wall', limitMs: 500 }, '[timed out after 500 ms]'],
+  [{ status: 'out-of-memory', limitMb: 256 }, '[out of memory: the limit is 256 MB]'],
   [
     { status: 'crashed', signal: 'SIGSEGV', exitCode: null, reason: 'killed by SIGSEGV' },
     '[crashed: killed by SIGSEGV]',

@@ -1,12 +1,15 @@
+import { describeOutcome, describeState } from '../execution/description.ts';
 import type { DataFrameSummary, Execution, ProducedFigure, Result, Spill } from '../execution/execution.ts';
+import { hasEndedByItself } from '../execution/outcome.ts';
 import { TOLD_CHARS } from '../execution/output-budget.ts';
 import { escapeAnsi } from './clean-text.ts';
+import { listSome, shorten } from './excerpt.ts';
 
-/** Rows of a table come to about this much. */
+/** The usual size of the rows of a table. */
 const MAX_TABLE_CHARS = 2_000;
-/** Of one part, so that a long output cannot push the error out of sight. */
+/** The share of one part, so that a long output cannot displace the error. */
 const SHARE = 0.6;
-/** Of each stream where there are two: there is room left for what was shown. */
+/** The share of each stream if there are two, which leaves room for results. */
 const STREAM_SHARE = 0.4;
 const DEFAULT_MAX_CHARS = TOLD_CHARS / STREAM_SHARE;
 const MAX_LISTED = 20;
@@ -14,13 +17,13 @@ const MAX_NAME_CHARS = 100;
 
 export interface ForModelOptions {
   readonly maxChars?: number;
-  /** Whether the rows of tables are told, not only their names: for sessions that will not be there to be asked. */
+  /** Whether rows of tables are included: useful if the session ends, and the model cannot ask for them later. */
   readonly tables?: 'named' | 'shown';
 }
 
 /**
- * The compact text that a model should see of a run: what was printed, shown, written and lost, and no base64. What
- * happened takes up to `maxChars`; how it ended and what became of the state comes on top and is never pushed out.
+ * A compact text about a run for a model: its output, results, files and state, without base64. Output and results take
+ * up to `maxChars`. How the run ended and what happened to the state is added to that, and never cut.
  */
 export function forModel(execution: Execution, options: ForModelOptions = {}): string {
   const { maxChars = DEFAULT_MAX_CHARS, tables = 'named' } = options;
@@ -44,7 +47,7 @@ export function forModel(execution: Execution, options: ForModelOptions = {}): s
   return parts.length === 0 ? 'The code ran and printed nothing.' : parts.join('\n');
 }
 
-/** What is cut here or was cut before says where all of it is. */
+/** Where text is cut, here or before, a note says where the full text is. */
 function printed({ logs, truncated, spills }: Execution, maxChars: number): string[] {
   const parts: string[] = [];
   const share = logs.stdout === '' || logs.stderr === '' ? SHARE : STREAM_SHARE;
@@ -94,48 +97,32 @@ function describeTable({ name, rows, columnCount, columns }: DataFrameSummary): 
   return `[table ${name}: ${rows} rows × ${columnCount} columns: ${listed.join(', ')}${more}]`;
 }
 
-/** As pandas writes them, unless the program did so itself. */
+/** The rows as pandas prints them, unless the program printed them itself. */
 function rowsOf({ repr }: DataFrameSummary, { logs }: Execution): string[] {
   return logs.stdout.includes(repr) ? [] : [shorten(escapeAnsi(repr), MAX_TABLE_CHARS)];
 }
 
 function files({ files: written }: Execution): string[] {
   if (written.length === 0) return [];
-  const listed = written.slice(0, MAX_LISTED).map((file) => `${escapeAnsi(file.path)} (${file.sizeBytes} bytes)`);
-  const more = written.length > listed.length ? `, and ${written.length - listed.length} more` : '';
-  return [`[files: ${listed.join(', ')}${more}]`];
+  const named = written.map((file) => `${escapeAnsi(file.path)} (${file.sizeBytes} bytes)`);
+  return [`[files: ${listSome(named, MAX_LISTED)}]`];
 }
 
 function ending({ outcome, error }: Execution, maxChars: number): string[] {
   const traceback = error === undefined ? [] : [shorten(escapeAnsi(error.traceback).trimEnd(), maxChars * SHARE)];
-  switch (outcome.status) {
-    case 'succeeded':
-      return [];
-    case 'raised':
-      return traceback;
-    case 'timed-out':
-      return [...traceback, `[timed out: ${outcome.limit} limit of ${outcome.limitMs} ms]`];
-    case 'cancelled':
-      return ['[cancelled]'];
-    case 'out-of-memory':
-      return [...traceback, `[out of memory: limit of ${outcome.limitMb} MB]`];
-    case 'crashed':
-      return [`[crashed: ${outcome.reason}]`];
-  }
+  // Whoever cancelled a run knows where it stood.
+  const shownTraceback = outcome.status === 'cancelled' ? [] : traceback;
+  return [...shownTraceback, ...(hasEndedByItself(outcome) ? [] : [`[${describeOutcome(outcome)}]`])];
 }
 
 function state({ state: receipt }: Execution): string[] {
   const { added, changed, removed } = receipt.variables;
   const groups = Object.entries({ added, changed, removed }).filter(([, names]) => names.length > 0);
   const variables = groups.map(([how, names]) => `${how} ${listNames(names)}`);
-  const status = {
-    preserved: [],
-    restored: [`[the process was lost (${receipt.reason ?? 'unknown'}); every variable is as it was before this run]`],
-    lost: [`[all variables are lost (${receipt.reason ?? 'unknown'}); this is a fresh interpreter]`],
-  }[receipt.status];
+  const status = describeState(receipt);
   return [
     ...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []),
-    ...status,
+    ...(status === '' ? [] : [`[${status}]`]),
     ...(receipt.unprotected === undefined
       ? []
       : [`[if the next run crashes, all variables are lost: ${receipt.unprotected}]`]),
@@ -143,18 +130,8 @@ function state({ state: receipt }: Execution): string[] {
 }
 
 function listNames(names: readonly string[]): string {
-  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '';
-  return (
-    names
-      .slice(0, MAX_LISTED)
-      .map((name) => name.slice(0, MAX_NAME_CHARS))
-      .join(', ') + more
+  return listSome(
+    names.map((name) => name.slice(0, MAX_NAME_CHARS)),
+    MAX_LISTED,
   );
-}
-
-/** Keeps head and tail. */
-function shorten(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const half = Math.floor(maxChars / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
 }

@@ -1,17 +1,17 @@
-/** Colours and other looks of text; the parameters are bounded, as no real sequence is longer. */
+/** Colours and other styles. The parameters are bounded, as no real sequence is longer. */
 // oxlint-disable-next-line no-control-regex
 const STYLE = /^\u001B\[[\d;:]{0,64}m/u;
-/** The beginning of what may yet become one. */
+/** The beginning of what may become a style sequence. */
 // oxlint-disable-next-line no-control-regex
 const UNFINISHED = /\u001B(?:\[[\d;:]{0,64})?$/u;
-/** Every control character but tab, new line and carriage return, with the looks that may follow an ESC. */
+/** Style sequences, and all control characters except tab, new line and carriage return. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /\u001B\[[\d;:]{0,64}m|[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/gu;
 const RESET = '\u001B[0m';
 
 /**
- * Text of a program on its way to a terminal. It may change its own looks and begin lines anew; whatever else it has for
- * the terminal is made visible. Comes in pieces: a sequence that is cut in two is still one.
+ * Makes the output of a program safe for a terminal. Styles and carriage returns stay; all other control characters are
+ * made visible. Text comes in pieces: a sequence that is split between two pieces is still recognised.
  */
 export class TerminalText {
   #held = '';
@@ -23,7 +23,7 @@ export class TerminalText {
     return this.#show(text.slice(0, text.length - this.#held.length));
   }
 
-  /** What was held back, and the usual looks for what comes next. */
+  /** Returns what was held back, and resets the style. */
   end(): string {
     const rest = this.#show(this.#held);
     this.#held = '';

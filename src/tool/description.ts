@@ -1,40 +1,40 @@
+/** What a model is told about where its code runs. Every sentence holds for the actual host and session. */
 import type { Mount } from '../config.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Isolation } from '../execution/isolation.ts';
+import type { DescribedIsolation } from './access.ts';
 
-/** What is known of the place that code runs in. */
 export interface Surroundings {
   readonly environment: Pick<Environment, 'version' | 'libraries'>;
-  readonly isolation: Pick<Isolation, 'level' | 'files' | 'network'>;
+  readonly isolation: DescribedIsolation;
   readonly timeoutMs: number;
-  /** Left out where somebody else's interpreter decides it. */
+  /** Left out where a remote kernel decides it. */
   readonly memoryMb?: number | undefined;
   /** What outlives a run. */
   readonly keeps: 'variables and files' | 'nothing';
-  /** A directory of the host that the code works in. */
+  /** A directory of the machine that the code starts in. */
   readonly workdir?: { readonly path: string; readonly isWritable: boolean } | undefined;
-  /** What of the host is shown besides. */
+  /** Other paths of the machine that the code sees. */
   readonly mounts?: readonly Pick<Mount, 'target' | 'writable'>[];
 }
 
-/** What a model has to know of the place that its code runs in, and nothing that does not hold there. */
 export function describeSurroundings(surroundings: Surroundings): string {
   const { isolation, keeps, mounts = [] } = surroundings;
   return [
     `${describePython(surroundings)}.`,
     keeps === 'nothing'
-      ? 'Each call starts afresh: variables and files of earlier calls are gone.'
+      ? 'Each call starts fresh: variables and files of earlier calls are gone.'
       : 'Variables and files stay from call to call.',
     describeLimits(surroundings),
     describeNetwork(isolation),
-    describePlaces(surroundings),
+    describeFiles(surroundings),
     ...describeMounts(mounts),
     'input() and shell commands (!) are disabled.',
-    ...describeWalls(isolation),
+    ...describeWeakness(isolation),
   ].join(' ');
 }
 
-/** Which Python it is. Only where nothing can be fetched is it sure that nothing can be installed. */
+/** The Python version and its libraries. Only without a network is it certain that nothing can be installed. */
 export function describePython({
   environment: { version, libraries },
   isolation,
@@ -44,33 +44,32 @@ export function describePython({
   return `Python ${version}${names.length > 0 ? ` with ${names.join(', ')}` : ''}${fixed}`;
 }
 
-/** Places of the host that were opened, by the names that the code knows them by. */
 export function describeMounts(mounts: readonly Pick<Mount, 'target' | 'writable'>[]): string[] {
   return mounts.map(
-    ({ target, writable }) => `${target} is of the host and can be ${writable ? 'read and written' : 'read only'}.`,
+    ({ target, writable }) => `${target} is shared with the machine and ${writable ? 'writable' : 'read-only'}.`,
   );
 }
 
-/** Said where code is not confined as it usually is: whoever writes it has to know what it can break. */
-export function describeWalls({ level }: Pick<Isolation, 'level'>): string[] {
+/** Tells the model where its code is confined less than usual, and so what it could break. */
+export function describeWeakness({ level }: Pick<Isolation, 'level'>): string[] {
   switch (level) {
     case 'namespaces':
       return [];
     case 'landlock':
-      return ['WARNING: the walls are weaker than usual (isolation "landlock"): processes of the host can be seen.'];
+      return ['WARNING: isolation is weaker than usual ("landlock"): the code can see other processes of the machine.'];
     case 'none':
-      return ['WARNING: there are no walls: the code runs with the files, the network and the rights of the host.'];
+      return ['WARNING: there is no isolation: the code runs with the files, the network and the rights of this user.'];
     case 'jupyter':
-      return ['The code runs on a Jupyter server and is confined by whatever confines that.'];
+      return ['The code runs on a Jupyter server, which decides what confines it.'];
   }
 }
 
 export function describeLimits({ timeoutMs, memoryMb }: Pick<Surroundings, 'timeoutMs' | 'memoryMb'>): string {
   const memory = memoryMb === undefined ? '' : ` and use ${memoryMb} MB of memory`;
-  return `A call may take ${seconds(timeoutMs)} seconds${memory}; what is over a limit is stopped, and its output so far is kept.`;
+  return `A call may take ${seconds(timeoutMs)} seconds${memory}; over a limit it is stopped, and its output so far is kept.`;
 }
 
-/** As Python writes a float: a model that knows the original text finds the number where it expects it. */
+/** As Python prints a float: the texts that models were trained on have it so. */
 export function seconds(ms: number): string {
   const value = ms / 1000;
   return Number.isInteger(value) ? `${value}.0` : String(value);
@@ -79,16 +78,16 @@ export function seconds(ms: number): string {
 function describeNetwork({ network }: Surroundings['isolation']): string {
   return network === 'none'
     ? 'There is no network: requests to other machines fail.'
-    : 'The network of the host can be reached.';
+    : 'The code can use the network of the machine.';
 }
 
-function describePlaces({ isolation, workdir, keeps }: Surroundings): string {
-  const kept = keeps === 'nothing' ? 'are handed over to the caller' : 'stay until the session ends';
-  const place =
+function describeFiles({ isolation, workdir, keeps }: Surroundings): string {
+  const kept = keeps === 'nothing' ? 'are returned to the caller' : 'stay until the session ends';
+  const workspace =
     isolation.files === 'private-root'
       ? `${workdir === undefined ? 'The current directory is /workspace' : 'There is also /workspace'} (also found as /mnt/data); files there ${kept}.`
       : `Files in the current directory ${kept}.`;
-  if (workdir === undefined) return place;
-  const rights = workdir.isWritable ? '' : ', and can only be read';
-  return `The current directory is ${workdir.path}, shared with the host${rights}. ${place}`;
+  if (workdir === undefined) return workspace;
+  const rights = workdir.isWritable ? '' : ', and is read-only';
+  return `The current directory is ${workdir.path}; it is shared with the machine${rights}. ${workspace}`;
 }

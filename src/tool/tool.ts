@@ -1,9 +1,9 @@
 import type { Json } from '../execution/execution.ts';
 
-/** What a model is told of a tool. */
+/** What a model is told about a tool. */
 export interface ToolDefinition {
   readonly name: string;
-  /** Says only what holds: real limits, real libraries, network or not. */
+  /** States only facts: the actual limits, libraries and network access. */
   readonly description: string;
   /** JSON schema of the arguments. */
   readonly parameters: ParameterSchema;
@@ -16,8 +16,8 @@ export interface ParameterSchema {
 }
 
 /**
- * Who calls, so that two conversations never share an interpreter. A model neither sees nor chooses it. Each id has two
- * spellings, of which one is given; anything else is refused.
+ * Who calls, so that two conversations never share an interpreter. Models neither see nor choose it. Each id has two
+ * spellings; give one of them. Unknown names are refused.
  */
 export interface CallContext {
   readonly clientId?: string;
@@ -26,7 +26,7 @@ export interface CallContext {
   readonly client_id?: string;
   readonly chat_id?: string;
   readonly session_id?: string;
-  /** Further facts for the code, where a tool hands them on. */
+  /** More data for the code. Only some tools pass it on. */
   readonly variables?: Readonly<Record<string, Json>>;
 }
 
@@ -35,11 +35,11 @@ export interface CallOptions {
   readonly context?: CallContext;
 }
 
-/** What a call gave. */
+/** The result of a call. */
 export interface Observation {
-  /** What the model sees: compact, without base64. */
+  /** For the model: compact, without base64. */
   readonly text: string;
-  /** The answer in the tool's own shape, for programs and pages. */
+  /** For programs and pages: the result in the tool's own shape. */
   readonly payload: Json;
   readonly isError: boolean;
 }
@@ -47,10 +47,10 @@ export interface Observation {
 /** Something that a model can call. */
 export interface Tool {
   readonly name: string;
-  /** False for one that is neither shown to a model nor carried out for it; absent means true. */
+  /** False if the tool is neither shown to models nor called for them; absent means true. */
   readonly isEnabled?: boolean;
-  /** Asked anew for each conversation: it is built from the live session. */
+  /** Ask again for each conversation: the definition describes the live session. */
   define(): Promise<ToolDefinition>;
-  /** What the program does, and arguments that do not fit, are observations; only our own fault is thrown. */
+  /** Program errors and invalid arguments are observations. Only faults of the host are thrown. */
   call(args: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<Observation>;
 }

@@ -283,7 +283,7 @@ test('a piped repl runs cell after cell, keeps the state over a crash and says s
   const { code, stdout, stderr } = await vivarium(['repl'], { input });
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^42\n41\nf +function.*\nx +int +41\nFalse\n$/);
-  assert.match(stderr, /state restored .*the variables are those from before this cell/);
+  assert.match(stderr, /the process was lost .*every variable is as it was before this run/);
   assert.match(stderr, /ZeroDivisionError/);
 });
 

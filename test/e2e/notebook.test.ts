@@ -129,7 +129,7 @@ test('what cannot run again is described, and the rest runs without it', async (
   expect(texts).toHaveLength(4);
   expect(texts[0]).toBe('# A session');
   expect(texts[1]).toMatch(/^\*\*Run 2 is not repeated here: it crashed: .*SIGSEGV.*restored[\s\S]*last words/);
-  expect(texts[2]).toMatch(/^\*\*Run 3 is not repeated here: it took longer than its 300 ms/);
+  expect(texts[2]).toMatch(/^\*\*Run 3 is not repeated here: it timed out after 300 ms/);
   expect(texts[3]).toContain(String.raw`lone = '\ud800'`);
   const [, ...cells] = shownBy(executed);
   expect(cells.map(({ stdout }) => stdout)).toEqual(['', '', 'before the end\n', '']);

@@ -1,5 +1,5 @@
 /** What the cells of a notebook show, in a form in which two notebooks can be compared. */
-import type { CodeCell, MimeBundle, Notebook, Output } from '../../src/notebook/nbformat.ts';
+import type { CodeCell, MimeBundle, Notebook, CellOutput } from '../../src/notebook/nbformat.ts';
 
 export interface Shown {
   readonly code: string;
@@ -28,7 +28,7 @@ function shownByCell({ source, outputs }: CodeCell): Shown {
 }
 
 /** Two streams reach us on two ways, so that only the order within each is sure. */
-function streamText(outputs: readonly Output[], name: 'stdout' | 'stderr'): string {
+function streamText(outputs: readonly CellOutput[], name: 'stdout' | 'stderr'): string {
   return outputs.map((output) => ('name' in output && output.name === name ? join(output.text) : '')).join('');
 }
 

@@ -10,27 +10,27 @@ export interface ChatStreams {
 
 export interface ChatOptions extends ChatStreams {
   readonly signal?: AbortSignal | undefined;
-  /** By itself plain text on the output. */
+  /** Default: plain text on the output. */
   readonly display?: Display;
 }
 
-/** Something to talk with. */
-export interface Partner {
+/** The agent of a chat. */
+export interface ChatPartner {
   streamSteps(message: string, options: { signal?: AbortSignal }): AsyncIterable<AgentEvent>;
 }
 
 const PROMPT = '> ';
 const FAREWELLS = new Set(['exit', 'quit', '/exit', '/quit']);
 
-/** Reads messages line by line and shows what the agent does, until the input ends or somebody says `exit`. */
+/** Reads messages line by line and shows what the agent does, until the input ends or the user types `exit`. */
 export class Chat {
-  readonly #partner: Partner;
+  readonly #partner: ChatPartner;
   readonly #options: ChatOptions;
   readonly #display: Display;
   #turn: AbortController | undefined;
   #hasInputEnded = false;
 
-  constructor(partner: Partner, options: ChatOptions) {
+  constructor(partner: ChatPartner, options: ChatOptions) {
     this.#partner = partner;
     this.#options = options;
     this.#display = options.display ?? new Display({ write: (text) => void options.output.write(text) });
@@ -41,7 +41,7 @@ export class Chat {
     const isTerminal = 'isTTY' in output && output.isTTY === true;
     const lines = createInterface({ input, ...(isTerminal && { output }), prompt: PROMPT, ...(signal && { signal }) });
     lines.on('close', () => (this.#hasInputEnded = true));
-    lines.on('SIGINT', () => this.#interruptOr(() => lines.close())); // the line editor sees the key
+    lines.on('SIGINT', () => this.#interruptOr(() => lines.close())); // the line editor receives Ctrl-C
     try {
       await this.#converse(lines);
     } finally {
@@ -49,7 +49,7 @@ export class Chat {
     }
   }
 
-  /** Stops the answer that is under way; true when there was one. */
+  /** Stops the current answer. Returns false if there is none. */
   interrupt(): boolean {
     this.#turn?.abort(new Error('interrupted'));
     return this.#turn !== undefined;
@@ -69,7 +69,7 @@ export class Chat {
     }
   }
 
-  /** A pipe needs no prompt, and an editor that has closed takes none. */
+  /** A pipe needs no prompt, and a closed editor cannot show one. */
   #ask(lines: Interface): void {
     if (lines.terminal && !this.#hasInputEnded) lines.prompt();
   }

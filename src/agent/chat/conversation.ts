@@ -1,6 +1,6 @@
 import { HumanMessage, SystemMessage, type BaseMessage } from '@langchain/core/messages';
 
-/** What was said so far, in whole exchanges: a question and all that followed. The oldest go when there is too much. */
+/** The messages so far, in whole exchanges. When they are too long, the oldest exchanges are dropped. */
 export class Conversation {
   readonly #system: SystemMessage;
   readonly #maxChars: number;
@@ -11,12 +11,12 @@ export class Conversation {
     this.#maxChars = maxChars;
   }
 
-  /** All that the model is told. What comes next is added to it, and kept only by `keep`. */
+  /** All messages for the model. New messages are appended to this list, and remembered only by `keep`. */
   ask(question: string): BaseMessage[] {
     return [this.#system, ...this.#exchanges.flat(), new HumanMessage(question)];
   }
 
-  /** Keeps an exchange that is complete: a call without its result would spoil all that follows. */
+  /** Remembers a complete exchange. A call without its result would make all later requests invalid. */
   keep(messages: readonly BaseMessage[]): void {
     this.#exchanges.push(messages.slice(1 + this.#exchanges.flat().length));
     while (this.#exchanges.length > 1 && this.#size() > this.#maxChars) this.#exchanges.shift();

@@ -1,25 +1,25 @@
 import type { AgentEvent, ObservationEvent } from '../step/events.ts';
 
-export type Kind = 'code' | 'output' | 'error' | 'notice';
+export type BlockKind = 'code' | 'output' | 'error' | 'notice';
 
-/** Where and how steps are shown. */
-export interface Look {
+/** Where and how a `Display` writes. */
+export interface DisplayTarget {
   write(text: string): Promise<void> | void;
-  /** Colours, where there are any. */
-  style?(kind: Kind, text: string): string;
-  /** False for an observation that was shown already, while it came about. */
+  /** Adds colours. */
+  style?(kind: BlockKind, text: string): string;
+  /** False for an observation that was already shown while it was produced. */
   isNews?(event: ObservationEvent): boolean;
 }
 
-/** Shows what an agent does as text, while it does it. */
+/** Shows the steps of an agent as text, as they happen. */
 export class Display {
-  readonly #look: Look;
+  readonly #target: DisplayTarget;
   #isAtLineStart = true;
-  /** Whether what the model says now came token by token. */
+  /** Whether the current text of the model was already shown token by token. */
   #isSaid = false;
 
-  constructor(look: Look) {
-    this.#look = look;
+  constructor(target: DisplayTarget) {
+    this.#target = target;
   }
 
   async show(event: AgentEvent): Promise<void> {
@@ -33,34 +33,34 @@ export class Display {
         this.#isSaid = false;
         return this.block('code', event.code ?? `${event.tool} ${String(event.tool_input)}`);
       case 'observation':
-        if (this.#look.isNews?.(event) === false) return this.#endLine();
+        if (this.#target.isNews?.(event) === false) return this.#endLine();
         return this.block(event.isError ? 'error' : 'output', event.text);
       case 'final_answer':
         return this.#say(event.answer);
-      case 'error': // whoever asked gets it as an exception
+      case 'error': // the caller gets it as an exception
         return this.#endLine();
     }
   }
 
-  /** Text that begins and ends with a line. */
-  async block(kind: Kind, text: string): Promise<void> {
+  /** Shows text on lines of its own. */
+  async block(kind: BlockKind, text: string): Promise<void> {
     await this.#endLine();
     const mark = kind === 'code' ? '│ ' : '';
     for (const line of clean(text).trimEnd().split('\n')) await this.#write(`${this.#style(kind, mark + line)}\n`);
   }
 
-  /** A piece of text that is still being written. */
-  async piece(kind: Kind, text: string): Promise<void> {
+  /** Shows a piece of text that is not complete yet. */
+  async piece(kind: BlockKind, text: string): Promise<void> {
     const cleaned = clean(text);
     if (cleaned === '') return;
     this.#isAtLineStart = cleaned.endsWith('\n');
-    await this.#look.write(this.#style(kind, cleaned));
+    await this.#target.write(this.#style(kind, cleaned));
   }
 
-  /** What is for the terminal itself: a picture. */
+  /** Writes a sequence for the terminal itself, such as a picture. */
   async raw(text: string): Promise<void> {
     await this.#endLine();
-    await this.#look.write(text);
+    await this.#target.write(text);
   }
 
   async #say(text: string): Promise<void> {
@@ -69,14 +69,14 @@ export class Display {
     await this.#endLine();
   }
 
-  #style(kind: Kind, text: string): string {
-    return this.#look.style?.(kind, text) ?? text;
+  #style(kind: BlockKind, text: string): string {
+    return this.#target.style?.(kind, text) ?? text;
   }
 
   async #write(text: string): Promise<void> {
     if (text === '') return;
     this.#isAtLineStart = text.endsWith('\n');
-    await this.#look.write(text);
+    await this.#target.write(text);
   }
 
   async #endLine(): Promise<void> {
@@ -84,7 +84,7 @@ export class Display {
   }
 }
 
-/** Neither a model nor a program may give orders to the terminal. */
+/** Removes control characters: neither a model nor a program may control the terminal. */
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/\r\n?/gu, '\n').replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu, '');

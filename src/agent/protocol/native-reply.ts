@@ -1,4 +1,4 @@
-/** One reply of a model that calls tools by itself: text, or calls, read strictly. */
+/** One reply with native tool calls. Arguments are parsed strictly. */
 import { AIMessage, type AIMessageChunk, type BaseMessage } from '@langchain/core/messages';
 import { TokenEvent } from '../step/events.ts';
 import type { RequestedCall } from './protocol.ts';
@@ -7,11 +7,11 @@ import { isCut, merge, streamChunks, type ReadyModel } from './stream.ts';
 export interface NativeReply {
   readonly text: string;
   readonly calls: readonly RequestedCall[];
-  /** For the conversation: every call in it has an id and arguments that parse. */
+  /** For the conversation: every call has an id and valid arguments. */
   readonly message: AIMessage | AIMessageChunk;
 }
 
-/** Yields the text piece by piece and returns the whole. Breaking out of the loop hangs up. */
+/** Yields the text as it arrives and returns the whole reply. Breaking out of the loop ends the request. */
 export async function* streamReply(
   model: ReadyModel,
   messages: readonly BaseMessage[],
@@ -40,16 +40,16 @@ interface RawCall {
   readonly args?: unknown;
 }
 
-/** As they were written: `tool_calls` holds what LangChain guessed of arguments that break off. */
+/** The calls as the model wrote them. LangChain's `tool_calls` completes truncated arguments by guessing. */
 function rawCalls(chunks: readonly AIMessageChunk[], message: AIMessageChunk): readonly RawCall[] {
   const pieces = chunks.flatMap(({ tool_call_chunks = [] }) => tool_call_chunks);
-  // A model that does not stream gives one whole message.
+  // A model that does not stream sends one complete message.
   if (pieces.length === 0) return [...(message.tool_calls ?? []), ...(message.invalid_tool_calls ?? [])];
   const groups: (typeof pieces)[] = [];
   for (const piece of pieces) {
     const known = groups.findLast(([first]) => (piece.id ? first?.id === piece.id : first?.index === piece.index));
     if (known) known.push(piece);
-    else groups.push([piece]); // some servers give every call the same index: a new id is a new call
+    else groups.push([piece]); // some servers use one index for all calls, so a new id starts a new call
   }
   return groups.map((group) => ({
     id: group[0]?.id,
@@ -62,7 +62,7 @@ function readCall(raw: RawCall, reading: { fallbackId: string; isCut: boolean })
   const { id = reading.fallbackId, name = '' } = raw;
   const args = typeof raw.args === 'string' ? parseArguments(raw.args) : raw.args;
   if (isObject(args)) return { id, name, args };
-  const why = reading.isCut ? 'the reply was cut off at its longest length' : 'they are not a JSON object';
+  const why = reading.isCut ? 'the reply was cut off at its maximum length' : 'they are not a JSON object';
   const problem = `The arguments of '${name}' cannot be used: ${why}. Nothing ran. Send one complete JSON object.`;
   return { id, name, args: { invalid_arguments: raw.args }, problem };
 }
@@ -72,7 +72,7 @@ function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // what it is instead is told to the model
+    return undefined; // the model is told that it is not JSON
   }
 }
 
@@ -80,7 +80,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether the message that LangChain put together has just these calls. */
+/** Whether the message that LangChain assembled has exactly these calls. */
 function holds({ tool_calls = [] }: AIMessageChunk, calls: readonly RequestedCall[]): boolean {
   return (
     tool_calls.length === calls.length &&
@@ -88,7 +88,7 @@ function holds({ tool_calls = [] }: AIMessageChunk, calls: readonly RequestedCal
   );
 }
 
-/** Endpoints refuse a conversation in which a call has no id or arguments that do not parse. */
+/** Endpoints refuse a conversation with a call that has no id or invalid arguments. */
 function repaired({ content, id }: AIMessageChunk, calls: readonly RequestedCall[]): AIMessage {
   const tool_calls = calls.map(({ id: callId, name, args }) => ({ id: callId, name, args: { ...args } }));
   return new AIMessage({ content, tool_calls, ...(id !== undefined && { id }) });

@@ -1,14 +1,14 @@
-/** Calls that the endpoint of the model knows as such: the schemas are bound to the model, results are messages of tools. */
+/** Native tool calls: the schemas are bound to the model, and results are tool messages. */
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
 import { VivariumError } from '../../errors.ts';
 import { modelFailure } from '../../model/failure.ts';
 import { connect } from '../../model/openai.ts';
-import { toOpenAITool } from '../../tool/schema-forms.ts';
+import { toOpenAITool } from '../../tool/formats.ts';
 import type { ToolDefinition } from '../../tool/tool.ts';
 import { ThoughtEvent } from '../step/events.ts';
 import { streamReply, type NativeReply } from './native-reply.ts';
-import type { Dialogue, Protocol, Reply, RequestedCall, Saying, Shown } from './protocol.ts';
+import type { Dialogue, ModelReply, Protocol, ReplyStream, RequestedCall, ShownResult } from './protocol.ts';
 import type { ReadyModel } from './stream.ts';
 
 export const NATIVE: Protocol = {
@@ -24,7 +24,7 @@ class NativeDialogue implements Dialogue {
     this.#model = model;
   }
 
-  async *reply(messages: readonly BaseMessage[], signal: AbortSignal | undefined): Saying {
+  async *reply(messages: readonly BaseMessage[], signal: AbortSignal | undefined): ReplyStream {
     try {
       const reply = yield* streamReply(this.#model, messages, signal);
       if (reply.calls.length > 0 && reply.text.trim() !== '') yield new ThoughtEvent(reply.text);
@@ -34,7 +34,7 @@ class NativeDialogue implements Dialogue {
     }
   }
 
-  report({ id, name }: RequestedCall, { text, isError }: Shown): BaseMessage {
+  report({ id, name }: RequestedCall, { text, isError }: ShownResult): BaseMessage {
     return new ToolMessage({ content: text, tool_call_id: id, name, status: isError ? 'error' : 'success' });
   }
 
@@ -43,7 +43,7 @@ class NativeDialogue implements Dialogue {
   }
 }
 
-function toReply({ text, calls, message }: NativeReply): Reply {
+function toReply({ text, calls, message }: NativeReply): ModelReply {
   if (calls.length > 0) return { thought: text, move: { kind: 'calls', calls }, message };
   return { thought: '', move: { kind: 'answer', answer: text }, message };
 }
@@ -57,10 +57,10 @@ function bind(model: BaseChatModel, tools: readonly ToolDefinition[]): ReadyMode
   }
 }
 
-/** What servers say of a model that was never taught to call tools, or of themselves when they cannot read its calls. */
+/** What servers report when the model or the server itself does not support tools. */
 const NO_TOOLS = /not support (?:tool|function)|tool choice requires|tools? (?:is|are) not supported/iu;
 
-/** Nobody but the server knows, and it has no code for it: only its words tell. */
+/** Servers have no error code for this, only a message. */
 function isAboutTools(error: unknown): error is VivariumError {
   return error instanceof VivariumError && error.code === 'LLM_FAILED' && NO_TOOLS.test(error.message);
 }

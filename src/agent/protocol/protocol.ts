@@ -1,35 +1,35 @@
-/** How an agent and a model speak of tools. The loop does not care which way they do it. */
+/** How an agent and a model exchange tool calls. The loop is the same for each protocol. */
 import type { BaseMessage } from '@langchain/core/messages';
 import type { Llm } from '../../model/openai.ts';
 import type { ToolDefinition } from '../../tool/tool.ts';
 import type { ThoughtEvent, TokenEvent } from '../step/events.ts';
 
-/** A way of speaking: calls that the endpoint knows as such, or calls written as text. */
+/** Native calls of the model's endpoint, or calls written as text. */
 export interface Protocol {
-  /** Makes a model ready for one question, with the tools that it is told of. */
+  /** Prepares a model for one question, with these tools. */
   begin(llm: Llm, tools: readonly ToolDefinition[]): Promise<Dialogue>;
 }
 
-/** One question with a model. */
+/** The exchange with a model about one question. */
 export interface Dialogue {
-  /** Yields what the model says while it says it, and returns what it wants. Breaking out of the loop hangs up. */
-  reply(messages: readonly BaseMessage[], signal: AbortSignal | undefined): Saying;
-  /** What came of a call, as the conversation has it. */
-  report(call: RequestedCall, seen: Shown): BaseMessage;
-  /** That a reply cannot be used, as the conversation has it. */
+  /** Yields the text of the model as it arrives, and returns the whole reply. Breaking out of the loop ends the request. */
+  reply(messages: readonly BaseMessage[], signal: AbortSignal | undefined): ReplyStream;
+  /** The message with the result of a call. */
+  report(call: RequestedCall, result: ShownResult): BaseMessage;
+  /** The message that tells the model that its reply cannot be used. */
   remind(complaint: string): BaseMessage;
 }
 
-export type Saying = AsyncGenerator<TokenEvent | ThoughtEvent, Reply, undefined>;
+export type ReplyStream = AsyncGenerator<TokenEvent | ThoughtEvent, ModelReply, undefined>;
 
-export interface Reply {
+export interface ModelReply {
   readonly thought: string;
   readonly move: Move;
-  /** For the conversation: only what is believed, in a form that endpoints accept. */
+  /** The reply for the conversation: without invented parts, in a form that endpoints accept. */
   readonly message: BaseMessage;
 }
 
-/** What a model wants: to be done, to have tools called one after the other, or nothing that can be read. */
+/** What the model decided: to answer, to call tools one after the other, or nothing that can be read. */
 export type Move =
   | { readonly kind: 'answer'; readonly answer: string }
   | { readonly kind: 'calls'; readonly calls: readonly RequestedCall[] }
@@ -39,12 +39,12 @@ export interface RequestedCall {
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Why it cannot be made, when the arguments cannot be read. */
+  /** Why the arguments cannot be used, if they cannot. */
   readonly problem?: string;
 }
 
-/** What a model is shown of a call. */
-export interface Shown {
+/** What the model sees of a result. */
+export interface ShownResult {
   readonly text: string;
   readonly isError: boolean;
 }

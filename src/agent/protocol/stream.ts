@@ -1,23 +1,23 @@
-/** A reply of a model, piece by piece. */
+/** The reply of a model as a stream. */
 import type { BaseChatModelCallOptions } from '@langchain/core/language_models/chat_models';
 import type { AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 import type { Runnable } from '@langchain/core/runnables';
 import { VivariumError } from '../../errors.ts';
 import { modelFailure } from '../../model/failure.ts';
 
-/** More than any model writes; an endpoint that never ends must not fill the memory. */
+/** Longer than any real reply: an endpoint that never stops must not fill the memory. */
 const MAX_REPLY_CHARS = 1_000_000;
 
-/** A chat model that is ready to be asked. */
+/** A chat model that is connected, with its tools bound. */
 export type ReadyModel = Runnable<BaseMessage[], AIMessageChunk, BaseChatModelCallOptions>;
 
 export interface StreamOptions {
   readonly signal: AbortSignal | undefined;
-  /** Words before which the model is to stop writing. */
+  /** Words at which the model has to stop. */
   readonly stop?: readonly string[];
 }
 
-/** Breaking out of the loop hangs up. */
+/** Breaking out of the loop ends the request. */
 export async function* streamChunks(
   model: ReadyModel,
   messages: readonly BaseMessage[],
@@ -43,7 +43,7 @@ export async function* streamChunks(
   }
 }
 
-/** In halves: joining reads the arguments anew each time, which piece by piece takes quadratic time. */
+/** Merges in halves: each merge parses the arguments again, so merging one by one would take quadratic time. */
 export function merge(chunks: readonly AIMessageChunk[]): AIMessageChunk {
   const [first, ...others] = chunks;
   if (first === undefined) throw modelFailure(new Error('the reply is empty'));
@@ -52,7 +52,7 @@ export function merge(chunks: readonly AIMessageChunk[]): AIMessageChunk {
   return merge(chunks.slice(0, middle)).concat(merge(chunks.slice(middle)));
 }
 
-/** Whether the endpoint ended a reply because it was too long. */
+/** Whether the endpoint cut the reply at its maximum length. */
 export function isCut({ response_metadata }: AIMessageChunk): boolean {
   return response_metadata['finish_reason'] === 'length';
 }
@@ -62,6 +62,6 @@ function sizeOf({ text, tool_call_chunks: calls = [] }: AIMessageChunk): number 
 }
 
 function tooLong(): VivariumError {
-  const message = `The reply of the model is longer than ${MAX_REPLY_CHARS} characters. Check what the endpoint sends.`;
+  const message = `The reply of the model has more than ${MAX_REPLY_CHARS} characters. Check what the endpoint sends.`;
   return new VivariumError('LLM_FAILED', message);
 }

@@ -1,9 +1,9 @@
-/** What an agent does while it answers. Own fields have the names that go over the wire. */
+/** What an agent does while it answers. Fields have their names on the wire. */
 import { ToolInput } from './tool-input.ts';
 
 export type AgentEvent = ThoughtEvent | ActionEvent | ObservationEvent | TokenEvent | FinalAnswerEvent | ErrorEvent;
 
-/** What the model said before it called tools. */
+/** What the model wrote before it called tools. */
 export class ThoughtEvent {
   readonly type = 'thought';
   readonly thought: string;
@@ -17,7 +17,7 @@ export class ThoughtEvent {
 export class ActionEvent {
   readonly type = 'action';
   readonly tool: string;
-  /** The arguments. As a string they are the code, when the tool takes code: `String(event.tool_input)`. */
+  /** The arguments. `String(event.tool_input)` is the code, if the tool takes code. */
   readonly tool_input: ToolInput;
 
   constructor(tool: string, args: Readonly<Record<string, unknown>>) {
@@ -29,19 +29,19 @@ export class ActionEvent {
     return this.tool_input;
   }
 
-  /** The code that is about to run, when the tool takes code. */
+  /** The code that is about to run, if the tool takes code. */
   get code(): string | undefined {
     return this.tool_input.codeText;
   }
 }
 
-/** What the tool gave. */
+/** The result of a tool. */
 export class ObservationEvent {
   readonly type = 'observation';
   readonly tool: string;
-  /** JSON of the tool's payload, or a plain sentence when the tool could not be called. */
+  /** The payload as JSON, or a sentence if the tool could not be called. */
   readonly observation: string;
-  /** What the model sees of it. */
+  /** What the model sees. */
   readonly text: string;
   readonly isError: boolean;
 
@@ -53,7 +53,7 @@ export class ObservationEvent {
   }
 }
 
-/** A piece of what the model writes, while it writes it. */
+/** A piece of the model's reply, as it arrives. */
 export class TokenEvent {
   readonly type = 'token';
   readonly token: string;
@@ -73,7 +73,7 @@ export class FinalAnswerEvent {
   }
 }
 
-/** There will be no answer. The stream throws right after it, so that nobody misses it. */
+/** The agent failed. The stream throws the error right after this event. */
 export class ErrorEvent {
   readonly type = 'error';
   readonly error: string;
@@ -81,4 +81,14 @@ export class ErrorEvent {
   constructor(error: string) {
     this.error = error;
   }
+}
+
+/** Waits for the end of the events and returns the answer. */
+export async function finalAnswer(events: AsyncIterable<AgentEvent>): Promise<string> {
+  let answer: string | undefined;
+  for await (const event of events) {
+    if (event.type === 'final_answer') answer = event.answer;
+  }
+  if (answer === undefined) throw new TypeError('the events of an agent ended without an answer');
+  return answer;
 }

@@ -5,20 +5,20 @@ export interface AgentStepOptions {
   readonly thought?: string;
   readonly action: string;
   readonly actionInput?: ActionInput;
-  /** The name of `actionInput` in examples written for Python. */
+  /** Another name of `actionInput`, for examples written for Python. */
   readonly action_input?: ActionInput;
   readonly observation: string;
 }
 
-/** Arguments by name, or what a tool with one argument was told. */
+/** Arguments by name, or the text for a tool with one argument. */
 type ActionInput = Readonly<Record<string, unknown>> | string;
 
-/** One call of a tool: why, what, and what came of it. */
+/** One call of a tool: the thought before it, its arguments and its result. */
 export class AgentStep {
   readonly thought: string;
   readonly action: string;
   readonly action_input: ToolInput;
-  /** As in the event: JSON of the tool's payload, or a sentence. */
+  /** The same as in `ObservationEvent`. */
   readonly observation: string;
 
   constructor({ thought = '', action, actionInput, action_input = {}, observation }: AgentStepOptions) {
@@ -34,7 +34,7 @@ export class AgentStep {
   }
 }
 
-/** What an agent did, over all questions. The oldest steps go when there are too many. */
+/** The steps of an agent over all questions. When there are too many, the oldest are dropped. */
 export class AgentMemory {
   readonly #maxSteps: number;
   #steps: AgentStep[] = [];
@@ -52,7 +52,7 @@ export class AgentMemory {
     return this.#steps.length;
   }
 
-  /** The next step takes the place of the oldest. */
+  /** Whether the next step replaces the oldest. */
   get isFull(): boolean {
     return this.#steps.length >= this.#maxSteps;
   }
@@ -95,6 +95,6 @@ export class AgentMemory {
 function badLimit(maxSteps: number): VivariumError {
   return new VivariumError(
     'CONFIG_INVALID',
-    `A memory keeps a whole number of steps, at least 1, and not ${maxSteps}.`,
+    `A memory cannot keep ${maxSteps} steps. Give a whole number of at least 1.`,
   );
 }

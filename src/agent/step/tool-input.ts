@@ -1,13 +1,13 @@
 /**
- * The arguments of a call, each under its own name, as the model sent them. As a string they are what a person wants to
- * read: the code for a tool that takes code, else JSON. `JSON.stringify` gives the arguments.
+ * The arguments of a call, each under its own name. `String()` gives what a person wants to read: the code if the tool
+ * takes code, else JSON. `JSON.stringify` gives all arguments.
  */
 export class ToolInput {
   readonly [argument: string]: unknown;
 
   constructor(args: Readonly<Record<string, unknown>>) {
     for (const [name, value] of Object.entries(args)) {
-      // Names are the model's choice: plain assignment would let `__proto__` through.
+      // The model chooses the names: plain assignment would let `__proto__` through.
       Object.defineProperty(this, name, { value, enumerable: true });
     }
   }
@@ -20,13 +20,13 @@ export class ToolInput {
     return textOf(this);
   }
 
-  /** Asked before `toString`, which an argument may hide. */
+  /** Has precedence over `toString`, which an argument of that name would hide. */
   [Symbol.toPrimitive](): string {
     return textOf(this);
   }
 }
 
-/** Agents that write text call all that they tell a tool its `input`. */
+/** ReAct models often write a single argument named `input`. */
 function textOf(args: ToolInput): string {
   const isAlone = Object.keys(args).length === 1;
   return codeIn(args) ?? (isAlone ? stringIn(args, 'input') : undefined) ?? JSON.stringify(args);

@@ -1,7 +1,8 @@
 import type { Display } from '../../agent/chat/display.ts';
+import { describeState } from '../../execution/description.ts';
 import type { Event } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
-import type { Picture } from '../../tool/pictures.ts';
+import type { LoadedFigure } from '../../tool/figures.ts';
 import type { OutputFolder } from '../session/output-folder.ts';
 import { describeEnd } from '../terminal/failure.ts';
 import { inlinePicture } from './inline-picture.ts';
@@ -37,13 +38,12 @@ export class RunDisplay implements RunListener {
     if (error) await display.block('error', error.traceback);
     const end = describeEnd(outcome);
     if (end !== undefined) await display.block('notice', end);
-    if (state.status === 'restored') await display.block('notice', 'the variables are those from before this run');
-    if (state.status === 'lost') await display.block('notice', 'all variables are lost');
+    if (state.status !== 'preserved') await display.block('notice', describeState(state));
     await folder.addPictures(execution, (picture) => this.#showPicture(picture));
     await folder.addFiles(execution);
   }
 
-  async #showPicture({ figure, bytes }: Picture): Promise<void> {
+  async #showPicture({ figure, bytes }: LoadedFigure): Promise<void> {
     const { display, environment, isTerminal } = this.#parts;
     const canShow = isTerminal && figure.mime === 'image/png';
     const inline = canShow ? inlinePicture(bytes, environment) : undefined;

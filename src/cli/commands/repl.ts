@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { VivariumError } from '../../errors.ts';
+import { describeState } from '../../execution/description.ts';
 import type { Summary } from '../../execution/event.ts';
 import type { Session } from '../../host/session.ts';
 import { CellReader } from '../repl/cell-reader.ts';
@@ -130,13 +131,7 @@ class CellRunner {
     await stderr.endRelay();
     const end = describeEnd(outcome);
     if (end && !(error && outcome.status === 'cancelled')) await this.#notice(end);
-    const why = state.reason ? ` (${state.reason})` : '';
-    if (state.status === 'restored') {
-      await this.#notice(`state restored${why}: the variables are those from before this cell`);
-    }
-    if (state.status === 'lost') {
-      await this.#notice(`state lost${why}: the variables are gone, the files are still there`);
-    }
+    if (state.status !== 'preserved') await this.#notice(describeState(state));
     if (state.unprotected && state.unprotected !== this.#unprotected) {
       await this.#notice(`if the next cell crashes, the variables will be lost: ${state.unprotected}`);
     }

@@ -1,7 +1,7 @@
 import { createHost } from '../../host/local-host.ts';
 import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
 import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
-import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/schema-forms.ts';
+import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/formats.ts';
 import { PythonInterpreterToolSet } from '../../tool/toolset/toolset.ts';
 import type { Context } from '../terminal/context.ts';
 import { configOf, type MachineFlags } from '../session/flags.ts';
@@ -13,9 +13,9 @@ export interface ToolsFlags extends MachineFlags {
 /** Prints the tool definitions that a model gets, with the limits and libraries of this machine. */
 export async function tools(flags: ToolsFlags, { environment, stdout, lifetime }: Context): Promise<number> {
   await using host = await createHost({ ...configOf(flags, environment), signal: lifetime.signal });
-  await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: host });
-  await using codeInterpreter = new CodeInterpreterTool({ engine: host });
-  await using notebook = new IPythonInterpreter({ engine: host });
+  await using toolset = new PythonInterpreterToolSet({ name: 'python', host });
+  await using codeInterpreter = new CodeInterpreterTool({ host });
+  await using notebook = new IPythonInterpreter({ host });
   const all = [...toolset.tools(), codeInterpreter, notebook.toTool()];
   const definitions = await Promise.all(all.map((tool) => tool.define()));
   const traits = { isReadOnly: false, usesNetwork: host.isolation.network !== 'none' };

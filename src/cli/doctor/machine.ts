@@ -4,7 +4,7 @@ import path from 'node:path';
 import { run, scrubEnvironment } from '../../environment/command.ts';
 
 const ASK =
-  'import json, sys; sys.path.insert(0, sys.argv[1]); from confine.probe import probe; print(json.dumps(probe()))';
+  'import json, sys; sys.path.insert(0, sys.argv[1]); from _vivarium.confine.probe import probe; print(json.dumps(probe()))';
 const TIMEOUT_MS = 20_000;
 
 export interface ProbeAnswer {

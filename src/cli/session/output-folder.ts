@@ -1,9 +1,10 @@
 import path from 'node:path';
+import { extensionOf } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
-import { extensionOf, picturesOf, type Picture } from '../../tool/pictures.ts';
+import { loadFigures, type LoadedFigure } from '../../tool/figures.ts';
 
 export interface OutputFolderOptions {
   readonly directory: string;
@@ -34,9 +35,9 @@ export class OutputFolder {
   }
 
   /** Numbers the pictures that the program did not save itself. `onPicture` gets all of them first. */
-  async addPictures(execution: Execution, onPicture?: (picture: Picture) => Promise<void>): Promise<void> {
+  async addPictures(execution: Execution, onPicture?: (picture: LoadedFigure) => Promise<void>): Promise<void> {
     const written = new Set(execution.files.map(({ path: name }) => name));
-    for (const picture of await picturesOf(execution, this.#artifacts)) {
+    for (const picture of await loadFigures(execution, this.#artifacts)) {
       await onPicture?.(picture);
       const { figure, bytes } = picture;
       if (figure.path !== undefined) continue; // `addFiles` copies it

@@ -1,6 +1,7 @@
 /** Errors and outcomes as messages for people and exit codes for shells. */
 import { ERROR_CODES, VivariumError, type ErrorCode } from '../../errors.ts';
-import type { Outcome, PythonError } from '../../execution/outcome.ts';
+import { describeOutcome } from '../../execution/description.ts';
+import { hasEndedByItself, type Outcome, type PythonError } from '../../execution/outcome.ts';
 import { makeVisible } from '../../text/visible.ts';
 import type { Context } from './context.ts';
 
@@ -83,18 +84,5 @@ const EXIT_CODES = {
 
 /** How a run ended, if neither its output nor its traceback says so. */
 export function describeEnd(outcome: Outcome): string | undefined {
-  switch (outcome.status) {
-    case 'timed-out':
-      return `timed out after ${outcome.limitMs} ms${outcome.limit === 'cpu' ? ' of processor time' : ''}`;
-    case 'cancelled':
-      return 'interrupted';
-    case 'out-of-memory':
-      return `out of memory: the limit is ${outcome.limitMb} MB`;
-    case 'crashed':
-      return `crashed: ${outcome.reason}`;
-    case 'succeeded':
-    case 'raised':
-      break;
-  }
-  return undefined;
+  return hasEndedByItself(outcome) ? undefined : describeOutcome(outcome);
 }

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
+import { Once } from '../../once.ts';
 import type { Engine, OpenOptions } from '../engine.ts';
 import type { EnclosureOptions, Home } from './enclosure/options.ts';
 import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './instance/clean-up.ts';
@@ -39,7 +40,8 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
   readonly #pool: Pool;
   readonly #owned: AsyncDisposableStack;
   readonly #sessions = new Set<LocalSession>();
-  #template: Promise<Template> | null = null;
+  /** The zygote; a new one when the last has died. */
+  readonly #template = new Once((signal?: AbortSignal) => this.#startZygote(signal));
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
@@ -62,7 +64,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 
   /** Starts the zygote and fills the pool. */
   async warmUp(signal?: AbortSignal): Promise<void> {
-    const { ready } = await this.#warmTemplate(signal);
+    const { ready } = await this.#template.get(signal);
     this.#isolation = describeIsolation(ready);
     const { limits, mounts, network } = this.#options.config;
     this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
@@ -86,7 +88,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 
   async openWorker(options: EnclosureOptions, signal?: AbortSignal): Promise<Worker> {
     this.#assertOpen();
-    const { zygote } = await this.#warmTemplate(signal);
+    const { zygote } = await this.#template.get(signal);
     this.#enclosures += 1;
     const { workerSocket, sessionsDir } = this.#instance;
     return Worker.open(`s${this.#enclosures}`, { zygote, workerSocket, sessionsDir }, options, signal);
@@ -107,7 +109,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 
   async #close(): Promise<void> {
     this.#pool.close();
-    const template = await this.#template?.catch(() => null);
+    const template = await this.#template.settled();
     await template?.zygote.close(); // ends every session with it
     await this.#cleaning;
     await removeGroups(this.#groupDirectories, `${this.#instance.name}.`); // including those of a zygote that was killed before it was ready
@@ -119,21 +121,12 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The host is closed. Create a new one.');
   }
 
-  /** The zygote, or a new one if the last has died. */
-  #warmTemplate(signal?: AbortSignal): Promise<Template> {
-    this.#template ??= this.#startZygote(signal).catch((error: unknown) => {
-      this.#template = null;
-      throw error;
-    });
-    return this.#template;
-  }
-
   async #startZygote(signal?: AbortSignal): Promise<Template> {
     const { process, name } = this.#starter.next();
     const template = await Zygote.start(process, signal);
     this.#groupDirectories = template.ready.groupDirectories;
     const cleaned = template.zygote.exited.then(async () => {
-      this.#template = null;
+      this.#template.forget();
       const { limits, mounts, network } = this.#options.config;
       this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
       await removeGroups(this.#groupDirectories, `${name}-`);

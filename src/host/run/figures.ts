@@ -1,17 +1,10 @@
-import { extensionOf } from '../../artifact/mime.ts';
+import { decodeForm, extensionOf, PLOTLY } from '../../artifact/mime.ts';
 import type { ArtifactWriter } from '../../artifact/store.ts';
 import type { Event, SavedFigure } from '../../execution/event.ts';
 import type { ProducedFigure, ProducedFile, Result } from '../../execution/execution.ts';
 
 /** The types that a picture may have, best first. */
-const PICTURE_TYPES = [
-  'image/png',
-  'image/jpeg',
-  'image/svg+xml',
-  'image/gif',
-  'image/webp',
-  'application/vnd.plotly.v1+json',
-] as const;
+const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/svg+xml', 'image/gif', 'image/webp', PLOTLY] as const;
 const MAX_KEPT = 100;
 
 interface ShownPicture {
@@ -76,15 +69,15 @@ async function keepShown(result: Result, number: number, keep: KeepFigure): Prom
   const { store, sessionId, executionId } = keep;
   const [mime, content] = formOf(result) ?? ['', ''];
   await using draft = await store.draft();
-  await draft.write(bytesOf(mime, content));
-  const name = `figure-${number}.${extensionOf(mime)}`;
+  await draft.write(decodeForm(mime, content));
+  const name = `figure-${number}${extensionOf(mime)}`;
   const { id, sizeBytes, sha256 } = draft.keep({ name, mime, sessionId, executionId });
   return { mime, sizeBytes, id, sha256 };
 }
 
 function tooMany(result: Result): FigureCopy {
   const [mime, content] = formOf(result) ?? ['', ''];
-  return { mime, sizeBytes: bytesOf(mime, content).length, notKept: `more than ${MAX_KEPT} pictures` };
+  return { mime, sizeBytes: decodeForm(mime, content).length, notKept: `more than ${MAX_KEPT} pictures` };
 }
 
 function factsOf({ path, mime, sizeBytes, id, sha256, notKept }: ProducedFile): FigureCopy & { readonly path: string } {
@@ -109,8 +102,4 @@ function formOf({ data }: Result): readonly [mime: string, content: string] | un
     if (content !== undefined) return [mime, content];
   }
   return undefined;
-}
-
-function bytesOf(mime: string, content: string): Buffer {
-  return Buffer.from(content, mime.startsWith('image/') && mime !== 'image/svg+xml' ? 'base64' : 'utf8');
 }

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Limits } from '../../config.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
+import { describeOutcome } from '../../execution/description.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import type { History } from '../../notebook/history.ts';
+import type { RunHistory } from '../../notebook/history.ts';
 
 interface InitSettings {
   readonly initCode: string | null;
@@ -15,10 +16,10 @@ interface InitSettings {
 export class InitCode {
   readonly #inner: EngineSession;
   readonly #settings: InitSettings;
-  readonly #history: History;
+  readonly #history: RunHistory;
   #status: 'due' | 'done' | 'failed';
 
-  constructor(inner: EngineSession, settings: InitSettings, history: History) {
+  constructor(inner: EngineSession, settings: InitSettings, history: RunHistory) {
     this.#inner = inner;
     this.#history = history;
     this.#settings = settings;
@@ -62,23 +63,7 @@ function initFailed(id: string, { outcome, error, logs }: Execution): VivariumEr
   const details = (error?.traceback ?? logs.stderr).trim();
   return new VivariumError(
     'INIT_FAILED',
-    `The init code of session ${id} ${describe(outcome)}. Fix it, or leave it out.${details && `\n${details}`}`,
+    `${describeOutcome(outcome, `The init code of session ${id}`)}. Fix it, or leave it out.${details && `\n${details}`}`,
     { cause: error ?? outcome },
   );
-}
-
-function describe(outcome: Execution['outcome']): string {
-  switch (outcome.status) {
-    case 'raised':
-      return 'raised an exception';
-    case 'timed-out':
-      return `took longer than ${outcome.limitMs} ms`;
-    case 'out-of-memory':
-      return `needed more than ${outcome.limitMb} MB`;
-    case 'crashed':
-      return `crashed: ${outcome.reason}`;
-    case 'cancelled':
-    case 'succeeded':
-      return 'was cancelled';
-  }
 }

@@ -8,7 +8,7 @@ import { streamEvents } from '../../execution/event-stream.ts';
 import type { Execution, StateReceipt, Variable } from '../../execution/execution.ts';
 import { lostReceipt, untouchedReceipt } from '../../execution/state.ts';
 import { Transcript } from '../../execution/transcript.ts';
-import { History, type Start } from '../../notebook/history.ts';
+import { RunHistory, type RunStart } from '../../notebook/history.ts';
 import type { SessionArtifacts } from './artifacts.ts';
 import type { HostedFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
@@ -54,7 +54,7 @@ export interface RunsParts {
 /** Whoever gets the events of a run. */
 interface Recipients {
   /** What the run is to the session's history. */
-  readonly kind: Start['kind'];
+  readonly kind: RunStart['kind'];
   readonly transcript: Transcript;
   /** Gets the events while they happen. */
   readonly listener?: Listener;
@@ -69,7 +69,7 @@ export class Runs {
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
   readonly #initCode: InitCode;
-  readonly #history = new History();
+  readonly #history = new RunHistory();
   readonly #closed = new AbortController();
   #executions = 0;
   #generation = 1;
@@ -107,7 +107,7 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  async execute(run: RunInput, kind: Start['kind'] = 'run'): Promise<Execution> {
+  async execute(run: RunInput, kind: RunStart['kind'] = 'run'): Promise<Execution> {
     const transcript = this.#transcript();
     const summary = await this.#conduct(run, { kind, transcript });
     transcript.add({ type: 'done', summary });
@@ -201,7 +201,7 @@ export class Runs {
   }
 
   /** What ran so far. */
-  get history(): History {
+  get history(): RunHistory {
     return this.#history;
   }
 

@@ -1,6 +1,9 @@
+import { describeOutcome } from '../../execution/description.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import { readAnalysis, type ModuleSource } from '../../engine/python-files.ts';
+import { Once } from '../../once.ts';
+import { pythonString } from '../../text/code/python-code.ts';
 import { Facts, unanalyzable } from './facts.ts';
 
 const MAX_CHARACTERS = 500_000;
@@ -10,7 +13,7 @@ const TIMEOUT_MS = 30_000;
 export class Examiner {
   readonly #host: Pick<Host, 'runOnce'>;
   readonly #timeoutMs: number;
-  #program: Promise<string> | undefined;
+  readonly #program = new Once(() => readAnalysis().then(analysisProgram));
 
   constructor(host: Pick<Host, 'runOnce'>, options: { readonly timeoutMs?: number } = {}) {
     this.#host = host;
@@ -20,8 +23,7 @@ export class Examiner {
   /** Rejects only when it was aborted or the engine failed; whatever is the matter with the code is in the facts. */
   async examine(code: string, options: { readonly signal?: AbortSignal } = {}): Promise<Facts> {
     if (code.length > MAX_CHARACTERS) return unanalyzable(null, `the code is longer than ${MAX_CHARACTERS} characters`);
-    this.#program ??= readAnalysis().then(analysisProgram);
-    const execution = await this.#host.runOnce(`${await this.#program}\nfacts = report(${JSON.stringify(code)})`, {
+    const execution = await this.#host.runOnce(`${await this.#program.get()}\nfacts = report(${pythonString(code)})`, {
       initCode: null,
       echo: 'none',
       resultVariable: 'facts',
@@ -33,9 +35,9 @@ export class Examiner {
   }
 }
 
-/** Python that makes modules out of their sources: sessions see no files of ours. JSON strings are Python strings too. */
+/** Python that makes modules out of their sources: sessions see no files of ours. */
 export function analysisProgram(modules: readonly ModuleSource[]): string {
-  const loads = modules.map(({ name, source }) => `load(${JSON.stringify(name)}, ${JSON.stringify(source)})`);
+  const loads = modules.map(({ name, source }) => `load(${pythonString(name)}, ${pythonString(source)})`);
   return [
     'import sys, types',
     'def load(name, source):',
@@ -48,20 +50,9 @@ export function analysisProgram(modules: readonly ModuleSource[]): string {
 }
 
 function factsOf({ outcome, value, error }: Execution): Facts {
-  switch (outcome.status) {
-    case 'succeeded':
-      return parseFacts(value);
-    case 'timed-out':
-      return unanalyzable(null, `the code could not be analyzed within ${outcome.limitMs} ms`);
-    case 'out-of-memory':
-      return unanalyzable(null, `the code could not be analyzed within ${outcome.limitMb} MB`);
-    case 'crashed':
-      return unanalyzable(null, `the code could not be analyzed: Python crashed on it (${outcome.reason})`);
-    case 'raised':
-      return unanalyzable(null, `the code could not be analyzed: ${describe(error)}`);
-    case 'cancelled':
-      return unanalyzable(null, 'the analysis of the code was cancelled');
-  }
+  if (outcome.status === 'succeeded') return parseFacts(value);
+  const why = outcome.status === 'raised' ? `it raised ${describe(error)}` : describeOutcome(outcome, 'it');
+  return unanalyzable(null, `the code could not be analyzed: ${why}`);
 }
 
 function describe(error: Execution['error']): string {

@@ -1,4 +1,5 @@
 import { VivariumError } from '../../errors.ts';
+import { describeOutcome } from '../../execution/description.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { JobResult } from './job.ts';
 import {
@@ -29,15 +30,13 @@ export function failureOf(
       return runtime(describeError(error, python));
     case 'timed-out':
       return new ExecutionTimeoutError(
-        `The code did not end within its ${outcome.limit === 'cpu' ? 'processor time' : 'time'} limit of ${outcome.limitMs / 1000} s. Raise execution_timeout_seconds, or ask for less at once.`,
+        `${describeOutcome(outcome, 'The code')}. Raise execution_timeout_seconds, or ask for less at once.`,
         { timeoutSeconds: outcome.limitMs / 1000, ...facts },
       );
     case 'out-of-memory':
-      return runtime(`The code needed more than the ${outcome.limitMb} MB of memory that it may use.`);
     case 'crashed':
-      return runtime(`The code crashed the interpreter: ${outcome.reason}.`);
     case 'cancelled':
-      return runtime('The run was cancelled.');
+      return runtime(`${describeOutcome(outcome, 'The code')}.`);
   }
 }
 

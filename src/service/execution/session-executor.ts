@@ -4,6 +4,8 @@ import type { Host } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { readPayload } from '../../engine/python-files.ts';
+import { Once } from '../../once.ts';
+import { assign, runSource } from '../../text/code/python-code.ts';
 import { WorkflowError } from '../failures.ts';
 import { parseTypes, typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
@@ -28,7 +30,7 @@ export interface SessionExecutorOptions {
 /** Runs each piece of code in a session of its own. */
 export class SessionExecutor implements CodeExecutor {
   readonly #options: SessionExecutorOptions;
-  #opening: Promise<Host> | undefined;
+  readonly #host = new Once(() => this.#options.open());
 
   constructor(options: SessionExecutorOptions) {
     this.#options = options;
@@ -36,16 +38,12 @@ export class SessionExecutor implements CodeExecutor {
 
   /** Whether it has run code, or tried to. */
   get isOpen(): boolean {
-    return this.#opening !== undefined;
+    return this.#host.isStarted;
   }
 
   /** What runs the code; a start that failed is tried again by whoever asks next. */
   host(): Promise<Host> {
-    this.#opening ??= this.#options.open().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
+    return this.#host.get();
   }
 
   async run(job: Job): Promise<JobResult> {
@@ -69,7 +67,7 @@ export class SessionExecutor implements CodeExecutor {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const host = await this.#opening?.catch(() => undefined);
+    const host = await this.#host.settled();
     await host?.close();
   }
 
@@ -178,8 +176,8 @@ async function asking<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Init code that notes what the program tries to do, in a namespace of its own. JSON strings are Python strings too. */
+/** Init code that notes what the program tries to do, in a namespace of its own. */
 export async function effectsListener(): Promise<string> {
-  const source = JSON.stringify(await readPayload('effects'));
-  return `${EFFECTS_NAME} = (lambda space: (exec(compile(${source}, "<effects>", "exec"), space), space["effects"])[1])({"__name__": "effects"})`;
+  const source = await readPayload('effects');
+  return assign(EFFECTS_NAME, runSource({ source, name: 'effects', result: 'names["effects"]' }));
 }

@@ -3,6 +3,7 @@ import type { Artifacts } from '../../artifact/artifact.ts';
 import { parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Session } from '../../host/session.ts';
+import { pythonString } from '../../text/code/python-code.ts';
 import { cutParts } from '../results/record.ts';
 import { unanswered } from './unanswered.ts';
 
@@ -40,7 +41,7 @@ export async function wholeResults(
 /** Every session has the encoder as a module. */
 function writing(name: string, maxBytes: number): string {
   const bounds = `max_items=${maxBytes}, max_bytes=${maxBytes}`;
-  return `(lambda sys, os: open(os.path.join(sys._vivarium_workspace, ${JSON.stringify(name)}), "w").write(
+  return `(lambda sys, os: open(os.path.join(sys._vivarium_workspace, ${pythonString(name)}), "w").write(
     sys.modules["_vivarium.values.encode"].encode_value(globals().get("results"), ${bounds})
 ))(__import__("sys"), __import__("os"))`;
 }

@@ -1,6 +1,6 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { HumanMessage, SystemMessage, type AIMessageChunk } from '@langchain/core/messages';
-import { extractCode } from '../../text/extract-code.ts';
+import { extractCode } from '../../text/code/extract-code.ts';
 import { CodeGenerationError, ModelUnavailableError } from '../failures.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import { summarizeFailure, type CodeGenerator, type ExecutionFailure, type GenerateOptions } from './generator.ts';

@@ -1,4 +1,5 @@
 /** What the mock generator writes: small real programs, one for each thing that can happen to code. */
+import { pythonString } from '../../text/code/python-code.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import { parseExpectedType, type ExpectedType } from '../results/expected-type.ts';
 
@@ -53,7 +54,7 @@ function program(before: readonly string[], { expectedResults }: PythonExecution
   if (members.length === 0) members.push(['answer', '42']);
   const values = members.map(([, value]) => value).join(' ');
   const imports = MODULES.filter((module) => values.includes(`${module}.`)).map((module) => `import ${module}`);
-  const lines = members.map(([name, value]) => `    ${JSON.stringify(name)}: ${value},`);
+  const lines = members.map(([name, value]) => `    ${pythonString(name)}: ${value},`);
   return [...imports, ...before, 'results = {', ...lines, '}', 'print("results:", sorted(results))', ''].join('\n');
 }
 

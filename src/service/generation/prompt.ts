@@ -1,7 +1,8 @@
+import { shorten } from '../../text/excerpt.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import { outlineContext } from './context-outline.ts';
 import type { ExecutionFailure, SandboxFacts } from './generator.ts';
-import { oneLine, quote, shorten } from './quote.ts';
+import { oneLine, quote } from './quote.ts';
 
 export interface Prompt {
   /** The rules. */

@@ -1,6 +1,7 @@
 /** Text of others on its way into a prompt: cut to size, and fenced so that nothing in it can end the fence. */
 import { fenced } from '../../notebook/text.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
+import { shorten } from '../../text/excerpt.ts';
 
 export interface QuoteOptions {
   readonly maxChars: number;
@@ -10,13 +11,6 @@ export interface QuoteOptions {
 /** A block whose fence is longer than any within. */
 export function quote(text: string, { maxChars, language = 'text' }: QuoteOptions): string {
   return fenced(escapeAnsi(shorten(text.trimEnd(), maxChars)), language);
-}
-
-/** Keeps head and tail: a traceback ends with what matters. */
-export function shorten(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const half = Math.floor(maxChars / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
 }
 
 /** One line without any fence. */

@@ -1,4 +1,5 @@
 import type { FindingKind } from '../analysis/finding.ts';
+import { pythonValue, runSource } from '../../text/code/python-code.ts';
 import { controlPatterns } from '../analysis/control-systems.ts';
 import type { Configuration } from '../config/schema.ts';
 import { readPayload } from '../../engine/python-files.ts';
@@ -24,11 +25,13 @@ export async function readOnlyGuard(
     processes: !approved.includes('process'),
     nativeCode: !approved.includes('native-code'),
   };
-  // JSON strings are Python strings too.
-  const source = JSON.stringify(await readPayload('read_only_guard'));
-  const data = JSON.stringify(JSON.stringify(settings));
-  const install = `(exec(compile(${source}, "<read-only guard>", "exec"), space), space["install"](__import__("json").loads(${data})))`;
-  return `if (lambda space: ${install})({"__name__": "readonly_guard"}): pass`; // a statement, so that no kernel shows its value
+  const install = runSource({
+    source: await readPayload('read_only_guard'),
+    name: 'readonly_guard',
+    file: '<read-only guard>',
+    result: `names["install"](${pythonValue(settings)})`,
+  });
+  return `if ${install}: pass`; // a statement, so that no kernel shows its value
 }
 
 function wayOut(configuration: Configuration): string {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { markdownCell, type MarkdownCell } from '../../notebook/nbformat.ts';
 import { fenced, inlineText } from '../../notebook/text.ts';
+import { shorten } from '../../text/excerpt.ts';
 import type { PythonExecutionRequest } from '../request.ts';
 import type { Attempt, AttemptStage } from '../result.ts';
 import type { FailureReport } from './metadata.ts';
@@ -84,24 +85,19 @@ function header(parts: readonly string[]): MarkdownCell {
 
 function list(facts: Readonly<Record<string, string>>): string {
   const shown = Object.entries(facts).filter(([, text]) => text.trim() !== '');
-  return shown.map(([name, text]) => `- **${name}:** ${inlineText(cut(text))}`).join('\n');
+  return shown.map(([name, text]) => `- **${name}:** ${inlineText(shorten(text, MAX_CHARS))}`).join('\n');
 }
 
 function section(title: string, text: string | undefined): string[] {
-  return text === undefined || text.trim() === '' ? [] : [`## ${title}\n\n${fenced(cut(text))}`];
+  return text === undefined || text.trim() === '' ? [] : [`## ${title}\n\n${fenced(shorten(text, MAX_CHARS))}`];
 }
 
 function review(context: ReviewContext | undefined): string[] {
-  const issues = (context?.issues ?? []).slice(0, MAX_ISSUES).map((issue) => `- ${inlineText(cut(issue))}`);
+  const issues = (context?.issues ?? [])
+    .slice(0, MAX_ISSUES)
+    .map((issue) => `- ${inlineText(shorten(issue, MAX_CHARS))}`);
   return [
     ...section('Approval', context?.reasoning),
     ...(issues.length > 0 ? [`## Analysis\n\n${issues.join('\n')}`] : []),
   ];
-}
-
-/** Keeps head and tail. */
-function cut(text: string): string {
-  if (text.length <= MAX_CHARS) return text;
-  const half = MAX_CHARS / 2;
-  return `${text.slice(0, half)}\n… ${text.length - MAX_CHARS} characters omitted …\n${text.slice(-half)}`;
 }

@@ -2,7 +2,7 @@ import type { Execution, Json } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import { contextCell, figuresCell, resultsCell } from '../../notebook/context-cell.ts';
 import { toNotebook } from '../../notebook/export.ts';
-import { History } from '../../notebook/history.ts';
+import { RunHistory } from '../../notebook/history.ts';
 import { codeCell, createNotebook, markdownCell, type Cell, type MarkdownCell } from '../../notebook/nbformat.ts';
 import { fenced } from '../../notebook/text.ts';
 import type { Attempt } from '../result.ts';
@@ -55,7 +55,7 @@ function codeCells({ attempt, outputs, startedAt, pythonVersion }: NotebookParts
   if (execution === undefined) {
     return [codeCell('code', code, { metadata: stage === 'syntax_error' ? { tags: ['raises-exception'] } : {} })];
   }
-  const history = new History(NO_BOUNDS);
+  const history = new RunHistory(NO_BOUNDS);
   const end = history.begin({ code, echo: 'last', kind: 'run', startedAt });
   // Each attempt is alone in its notebook: what became of the session's state is of no use to whoever reads it.
   const state = { ...execution.state, status: 'preserved' } as const;

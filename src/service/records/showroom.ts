@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { JupyterServer } from '../../engine/jupyter/server/server.ts';
 import { JupyterWorkspace } from '../../engine/jupyter/server/workspace.ts';
 import { VivariumError } from '../../errors.ts';
+import { Once } from '../../once.ts';
 
 /** Where people open notebooks. */
 export interface Showroom {
@@ -34,7 +35,8 @@ const LOOK_TIMEOUT_MS = 5000;
 export class JupyterShowroom implements Showroom {
   readonly #server: JupyterServer;
   readonly #rootName: string;
-  #isShared: Promise<boolean> | undefined;
+  /** Whether the server sees our records: puts a file among them, and asks the server for it. */
+  readonly #isShared = new Once((root: string) => this.#look(root));
 
   /** `rootName`: what the directory of records is called there. */
   constructor({ url, token }: { readonly url: string; readonly token: string }, rootName: string) {
@@ -52,7 +54,7 @@ export class JupyterShowroom implements Showroom {
     ];
     const link = inLab.map(encodeURIComponent).join('/');
     try {
-      if (!(await this.#seesOurs(record.root))) await this.#copy(record, files);
+      if (!(await this.#isShared.get(record.root))) await this.#copy(record, files);
       if ((await this.#server.call('GET', link, { timeoutMs: LOOK_TIMEOUT_MS })).status === 200) {
         return this.#server.locate(link);
       }
@@ -60,15 +62,6 @@ export class JupyterShowroom implements Showroom {
       if (!(error instanceof VivariumError)) throw error; // no record fails because nobody can look at it there
     }
     return FILES_HERE.show(record, files);
-  }
-
-  /** Once: puts a file among the records, and asks the server for it. */
-  #seesOurs(root: string): Promise<boolean> {
-    this.#isShared ??= this.#look(root).catch((error: unknown) => {
-      this.#isShared = undefined;
-      throw error;
-    });
-    return this.#isShared;
   }
 
   async #look(root: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { Json } from '../../execution/execution.ts';
+import { shortenEnd } from '../../text/excerpt.ts';
 import type { PythonServiceResult } from '../result.ts';
 
 type JsonObject = Readonly<Record<string, Json>>;
@@ -31,14 +32,14 @@ export function summarizePythonResults(context: JsonObject): JsonObject {
   const { code, output, results } = context;
   return {
     ...context,
-    ...(typeof code === 'string' && { code: shorten(code, LONG_CODE) }),
-    ...(typeof output === 'string' && { output: shorten(output, LONG_OUTPUT) }),
+    ...(typeof code === 'string' && { code: shortenOver(code, LONG_CODE) }),
+    ...(typeof output === 'string' && { output: shortenOver(output, LONG_OUTPUT) }),
     ...(results !== undefined && { results: sample(results, 0) }),
   };
 }
 
 function sample(value: Json, depth: number): Json {
-  if (typeof value === 'string') return shorten(value, LONG_TEXT);
+  if (typeof value === 'string') return shortenOver(value, LONG_TEXT);
   if (typeof value !== 'object' || value === null) return value;
   if (depth === MAX_DEPTH) return '…';
   if (Array.isArray(value)) {
@@ -51,13 +52,13 @@ function sample(value: Json, depth: number): Json {
   const members = Object.entries(value);
   const shown = members
     .slice(0, members.length > MANY_ITEMS ? SAMPLE_ITEMS : MANY_ITEMS)
-    .map(([name, item]) => [shorten(name, LONG_TEXT), sample(item, depth + 1)] as const);
+    .map(([name, item]) => [shortenOver(name, LONG_TEXT), sample(item, depth + 1)] as const);
   return {
     ...Object.fromEntries(shown),
     ...(members.length > MANY_ITEMS && { '…': `${members.length - SAMPLE_ITEMS} more` }),
   };
 }
 
-function shorten(text: string, { over, to }: { readonly over: number; readonly to: number }): string {
-  return text.length > over ? `${text.slice(0, to)}… (${text.length - to} more characters)` : text;
+function shortenOver(text: string, { over, to }: { readonly over: number; readonly to: number }): string {
+  return text.length > over ? shortenEnd(text, to) : text;
 }

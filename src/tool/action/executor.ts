@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { parse } from '../../config.ts';
-import { ActionValidCode, type ActionReturn } from './action-return.ts';
-import { BaseAction } from './base-action.ts';
-import { FinishAction, InvalidAction, NoAction } from './builtin-actions.ts';
-import type { ApiDescription } from './description.ts';
+import { BaseAction, FinishAction, InvalidAction, NoAction } from './actions.ts';
+import { ActionValidCode, type ActionReturn, type ApiDescription } from './contract.ts';
 
 export interface ActionExecutorOptions {
   readonly invalidAction?: BaseAction;
   readonly noAction?: BaseAction;
   readonly finishAction?: BaseAction;
-  /** Whether finishing is one of the actions that a model is shown. */
+  /** Whether models are shown the finish action. */
   readonly finishInAction?: boolean;
   readonly invalid_action?: BaseAction;
   readonly no_action?: BaseAction;
@@ -29,7 +27,7 @@ const Options = z.strictObject({
   finish_in_action: z.boolean().optional(),
 });
 
-/** Carries out actions by name. Those that are disabled are hidden and refused. */
+/** Runs actions by name. Disabled actions are hidden and refused. */
 export class ActionExecutor {
   readonly actions: Map<string, BaseAction>;
   readonly #invalid: BaseAction;
@@ -46,7 +44,7 @@ export class ActionExecutor {
     this.actions = new Map(all.map((action) => [action.name, action]));
   }
 
-  /** What a model is told; each call of a toolkit under a name of its own, `Tool.api`. */
+  /** What a model is told. Each call of a toolkit has its own name, `Tool.api`. */
   getActionsInfo(): ApiDescription[] {
     return [...this.actions.values()]
       .filter((action) => action.enable)
@@ -72,7 +70,7 @@ export class ActionExecutor {
     this.actions.delete(name);
   }
 
-  /** A name is that of an action, or `Tool.api`. */
+  /** `name` is the name of an action, or `Tool.api`. */
   async call(name: string, command: unknown): Promise<ActionReturn> {
     const [actionName = '', api = 'run'] = name.split('.', 2);
     const action = this.isValid(actionName) ? this.actions.get(actionName) : undefined;

@@ -1,18 +1,17 @@
-import { apisOf, type ActionDescription, type ApiDescription } from './description.ts';
-import type { ActionItem } from './action-return.ts';
+import { apisOf, type ActionDescription, type ActionItem, type ApiDescription } from './contract.ts';
 import { readPythonTuple } from './python-literal.ts';
 
-/** Arguments that do not fit; the message is what the model gets. */
+/** The arguments are invalid; the message is for the model. */
 export class ParseError extends Error {
   override readonly name = 'ParseError';
 }
 
-export type Arguments = Readonly<Record<string, unknown>>;
+export type ActionArguments = Readonly<Record<string, unknown>>;
 export type ParserClass = new (description: ActionDescription) => BaseParser;
 
-/** Takes what a model wrote as the first argument, as it is. */
+/** Takes the whole input as the first argument. */
 export class BaseParser {
-  /** How a model has to write arguments; empty where anything goes. */
+  /** How a model has to write the arguments; empty if there is no rule. */
   readonly parameterDescription: string = '';
   readonly #apis: ReadonlyMap<string, ApiDescription>;
 
@@ -24,12 +23,12 @@ export class BaseParser {
     }
   }
 
-  parseInputs(inputs: unknown, name = 'run'): Arguments {
+  parseInputs(inputs: unknown, name = 'run'): ActionArguments {
     const [first] = this.namesOf(name);
     return first === undefined ? {} : { [first]: inputs };
   }
 
-  /** What a call of a plain function gave, as items. */
+  /** Converts the result of a plain function to items. */
   parseOutputs(outputs: unknown): ActionItem[] {
     return [{ type: 'text', content: typeof outputs === 'string' ? outputs : (JSON.stringify(outputs) ?? 'None') }];
   }
@@ -45,12 +44,12 @@ export class BaseParser {
 
 const FENCED = /^\s*(?:```json\n)?(.*)\n```\s*$/s;
 
-/** Takes an object, or its JSON text with or without a fence around it. */
+/** Takes an object, or JSON text with or without a fence around it. */
 export class JsonParser extends BaseParser {
   override readonly parameterDescription =
     'If you call this tool, you must pass arguments in the JSON format {key: value}, where the key is the parameter name.';
 
-  override parseInputs(inputs: unknown, name = 'run'): Arguments {
+  override parseInputs(inputs: unknown, name = 'run'): ActionArguments {
     const given = isRecord(inputs) ? inputs : readJson(inputs);
     const keys = Object.keys(given);
     const known = this.namesOf(name);
@@ -67,7 +66,7 @@ export class TupleParser extends BaseParser {
   override readonly parameterDescription =
     'If you call this tool, you must pass arguments in the tuple format like (arg1, arg2, arg3), and the arguments are ordered.';
 
-  override parseInputs(inputs: unknown, name = 'run'): Arguments {
+  override parseInputs(inputs: unknown, name = 'run'): ActionArguments {
     const items: readonly unknown[] | null = Array.isArray(inputs) ? inputs : readPythonTuple(String(inputs));
     if (items === null) throw new ParseError(`invalid tuple format: ${String(inputs)}`);
     const names = this.namesOf(name);
@@ -82,23 +81,23 @@ export class TupleParser extends BaseParser {
   }
 }
 
-function readJson(inputs: unknown): Arguments {
+function readJson(inputs: unknown): ActionArguments {
   const text = String(inputs);
   const plain = FENCED.exec(text)?.[1]?.trim() ?? text;
   try {
     const value: unknown = JSON.parse(plain);
     if (isRecord(value)) return value;
   } catch {
-    // Not JSON: said below, as for JSON that is no object.
+    // Not JSON: reported below, like JSON that is not an object.
   }
   throw new ParseError(`invalid json format: ${plain}`);
 }
 
-function isRecord(value: unknown): value is Arguments {
+function isRecord(value: unknown): value is ActionArguments {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** As Python writes a set. */
+/** As Python prints a set. */
 function setOf(names: readonly string[]): string {
   return `{${names
     .toSorted()

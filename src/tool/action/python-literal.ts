@@ -1,9 +1,9 @@
-/** The items of a Python tuple that is written as text: strings, numbers, True, False, None, and tuples and lists of these. */
+/** Reads a Python tuple from text: strings, numbers, True, False, None, and tuples and lists of these. */
 export function readPythonTuple(text: string): readonly unknown[] | null {
   try {
     const reader = new Reader(text);
     const value = reader.readAll();
-    // A model that means a tuple of one forgets its comma.
+    // Models often forget the comma of a tuple with one item.
     return Array.isArray(value) ? value : text.trimStart().startsWith('(') ? [value] : null;
   } catch (error) {
     if (error instanceof NotLiteral) return null;
@@ -32,7 +32,7 @@ class Reader {
     this.#text = text;
   }
 
-  /** One value, or several with commas between them, which are a tuple without its brackets. */
+  /** One value, or several with commas between them: a tuple without brackets. */
   readAll(): unknown {
     const { items, hasComma } = this.#readItems('', 0);
     return hasComma ? items : items[0];
@@ -66,7 +66,7 @@ class Reader {
     return { items, hasComma };
   }
 
-  /** Strings side by side are one. */
+  /** Adjacent strings are one string. */
   #readStrings(): string {
     const parts: string[] = [];
     for (let opening = this.#take(STRING); opening !== null; opening = this.#take(STRING)) {
@@ -99,7 +99,7 @@ class Reader {
     return true;
   }
 
-  /** No end is the end of the text. */
+  /** An empty `end` means the end of the text. */
   #isAt(end: string): boolean {
     return end === '' ? this.#at === this.#text.length : this.#text.startsWith(end, this.#at);
   }

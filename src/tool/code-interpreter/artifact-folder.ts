@@ -2,30 +2,31 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseConfig } from '../../config.ts';
+import { Once } from '../../once.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
 import type { FileSource } from '../../workspace/workspace.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** A file that a run produced, where the host finds it. */
+/** A copy of a file that a run produced. */
 export type StoredFile = {
-  /** On the host, absolute. */
+  /** Absolute path on the machine. */
   readonly path: string;
   readonly size: number;
 };
 
-/** A directory of the host for what runs produce, a folder in it for each run. */
+/** A directory of the machine for the files of runs, with a folder for each run. */
 export class ArtifactFolder {
   readonly #given: string | undefined;
-  #directory: Promise<string> | undefined;
+  readonly #directory = new Once(() => this.#prepare());
 
-  /** Without a directory there is one in the data directory, and what is too old there is removed. */
+  /** By default it is in the data directory, where old files are removed. */
   constructor(given: string | undefined) {
     this.#given = given;
   }
 
   async beginRun(): Promise<RunFolder> {
-    const directory = await (this.#directory ??= this.#prepare());
+    const directory = await this.#directory.get();
     return new RunFolder(path.join(directory, randomUUID()));
   }
 
@@ -38,7 +39,7 @@ export class ArtifactFolder {
   }
 }
 
-/** Where the files of one run go. It is made with the first of them. */
+/** The folder of one run. It is created with its first file. */
 export class RunFolder {
   readonly #directory: string;
   #isMade = false;
@@ -47,7 +48,7 @@ export class RunFolder {
     this.#directory = directory;
   }
 
-  /** Under the name that the run gave it; a name that leads elsewhere is refused. */
+  /** Keeps the name that the run gave the file. A name that leads out of the folder is refused. */
   async add(name: string, source: FileSource, maxBytes: number): Promise<StoredFile> {
     if (!this.#isMade) await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     this.#isMade = true;
@@ -57,11 +58,11 @@ export class RunFolder {
   }
 }
 
-/** A tool's folder is as old as its last run. */
+/** The age of a tool's folder is that of its last run. */
 async function removeOlder(root: string, maxAgeMs: number): Promise<void> {
   for (const name of await readdir(root).catch(() => [])) {
     const folder = path.join(root, name);
-    const stats = await stat(folder).catch(() => null); // removed by somebody else meanwhile
+    const stats = await stat(folder).catch(() => null); // another process removed it
     if (stats !== null && Date.now() - stats.mtimeMs > maxAgeMs) await rm(folder, { recursive: true, force: true });
   }
 }

@@ -1,11 +1,12 @@
 import type { Artifacts } from '../../artifact/artifact.ts';
+import { extensionOf, isImage } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFigure, ProducedFile } from '../../execution/execution.ts';
-import { bytesOf, extensionOf, isImage } from '../pictures.ts';
+import { figureBytes } from '../figures.ts';
 import type { RunFolder, StoredFile } from './artifact-folder.ts';
-import { stderrOf } from './outcome.ts';
+import { stderrOf } from './result.ts';
 
-/** What a run came to: these five keys and no other. */
+/** The result of a run: these five keys and no others. */
 export interface CodeInterpreterPayload {
   readonly stdout: string;
   readonly stderr: string;
@@ -14,7 +15,7 @@ export interface CodeInterpreterPayload {
   readonly dataframes: readonly { readonly name: string; readonly repr: string }[];
 }
 
-/** So many files that were not kept are named. */
+/** How many files that were not kept are named. */
 const MAX_NOTES = 5;
 
 export interface PayloadParts {
@@ -43,7 +44,7 @@ export async function payloadOf({
   };
 }
 
-/** Copies what a run produced out of the store, each thing once. */
+/** Copies the files of a run out of the artifact store, each once. */
 class Collection {
   readonly #execution: Execution;
   readonly #artifacts: Artifacts;
@@ -56,13 +57,13 @@ class Collection {
     this.#folder = folder;
   }
 
-  /** What there is to say about files that are not listed. */
+  /** Why files are missing from the lists. */
   get notes(): readonly string[] {
     const more = this.#lost.length - MAX_NOTES;
     return [...this.#lost.slice(0, MAX_NOTES), ...(more > 0 ? [`${more} more files were not kept.`] : [])];
   }
 
-  /** Figures in the order in which they came, under the name that the run saved them by or else numbered; then other images. */
+  /** Figures in order, with the name that the run saved them under or else a number; then other images. */
   async plots(): Promise<StoredFile[]> {
     const { figures, files } = this.#execution;
     const images = new Map(files.filter(isImage).map((file) => [file.path, file]));
@@ -76,7 +77,7 @@ class Collection {
     return [...plots.filter((plot) => plot !== null), ...(await this.#copyAll([...images.values()]))];
   }
 
-  /** Everything else, and all of an output that is too long to be told. */
+  /** All other files, and the full text of output that was too long. */
   files(): Promise<StoredFile[]> {
     const { files, spills = {} } = this.#execution;
     return this.#copyAll([
@@ -86,7 +87,7 @@ class Collection {
   }
 
   async #addNumbered(figure: ProducedFigure, names: Set<string>): Promise<StoredFile | null> {
-    const bytes = await bytesOf(figure, this.#execution, this.#artifacts);
+    const bytes = await figureBytes(figure, this.#execution, this.#artifacts);
     if (bytes === null) return null;
     const extension = extensionOf(figure.mime);
     let number = 1;
@@ -105,7 +106,7 @@ class Collection {
     return stored;
   }
 
-  /** A file that cannot be handed over is not listed: every path that is listed can be opened. */
+  /** Null for a file that cannot be copied: every path in the lists can be opened. */
   async #copy({ path, id, sizeBytes, notKept }: Copyable): Promise<StoredFile | null> {
     try {
       if (id !== undefined) return await this.#folder.add(path, await this.#artifacts.open(id), sizeBytes);

@@ -2,95 +2,79 @@ import { z } from 'zod';
 import { parse } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
+import { changeDirectory } from '../../text/code/python-code.ts';
 import { forModel } from '../../text/for-model.ts';
-import { isAnswer, readArguments, refuse } from '../answers.ts';
+import { weakIsolation } from '../access.ts';
+import { isRefusal, readArguments, refuse } from '../call.ts';
 import { describeLimits } from '../description.ts';
-import { weakWalls } from '../place/access.ts';
-import { changeDirectory } from '../place/host-directory.ts';
-import { LazyEngine } from '../place/lazy-engine.ts';
-import { LazySession } from '../place/lazy-session.ts';
-import { toAnthropicTool, toOpenAITool, type AnthropicTool, type OpenAITool } from '../schema-forms.ts';
-import type { CallOptions, Observation, Tool, ToolDefinition } from '../tool.ts';
-import { CodeArguments, type CodeInput } from './code-interpreter.ts';
-import { errorOf } from './outcome.ts';
-import { ToolResult } from './tool-result.ts';
+import { LazyHost, LazySession } from '../lazy.ts';
+import type { CallOptions, Observation, ToolDefinition } from '../tool.ts';
+import { CodeArguments, CodeTool, NO_CODE, sourceOf, Timeout, type CodeInput } from './code-tool.ts';
+import { errorOf, ToolResult } from './result.ts';
 
-/** What has to be said to run code without walls. */
+/** The sentence that a caller must pass to run code without isolation. */
 export const UNCONFINED = 'I trust this code with my machine';
 
 export interface PythonREPLOptions {
-  /** Must be the words of `UNCONFINED`. */
+  /** Must be the value of `UNCONFINED`. */
   readonly unconfined: typeof UNCONFINED;
-  /** Seconds that a run may take. */
+  /** Longest run, in seconds. */
   readonly timeout?: number;
 }
 
-const NO_CODE = 'No code provided.';
 const NO_OUTPUT = '(no output)';
 
 const Options = z.strictObject({
   unconfined: z.string().optional(),
-  timeout: z
-    .number()
-    .positive()
-    .max(24 * 3600)
-    .default(5),
+  timeout: Timeout,
 });
 
-/** Runs code where this program runs, with its directory, variables, network and rights: for code that is trusted, and for no other. */
-export class PythonREPLTool implements Tool, AsyncDisposable {
+/** Runs trusted code with the directory, environment, network and rights of this program, without isolation. */
+export class PythonREPLTool extends CodeTool {
   readonly name = 'python_repl';
   readonly #timeoutMs: number;
-  readonly #engine = new LazyEngine(undefined, { isolation: 'none', poolSize: 0 });
+  readonly #host = new LazyHost(undefined, { isolation: 'none', poolSize: 0 });
   readonly #session = new LazySession(async () => {
-    const engine = await this.#engine.get();
-    return engine.createSession({
+    const host = await this.#host.get();
+    return host.createSession({
       idleMs: null,
       initCode: changeDirectory(process.cwd()),
-      environment: variablesOfHost(),
+      environment: inheritedVariables(),
     });
   });
 
   constructor(options: PythonREPLOptions) {
+    super();
     const { unconfined, timeout } = parse(Options, options ?? {});
     if (unconfined !== UNCONFINED) throw notAsked();
     this.#timeoutMs = Math.ceil(timeout * 1000);
     process.emitWarning(
-      'PythonREPLTool runs code without walls: it can read and change files, use the network and do whatever this program may. Give it only code that you trust.',
+      'PythonREPLTool runs code without isolation: it can read and change files, use the network and do whatever this program can. Give it only code that you trust.',
       { type: 'SecurityWarning', code: 'VIVARIUM_UNCONFINED' },
     );
   }
 
-  /** The output is what was printed; variables stay for the next run. */
+  /** Returns what the code printed. Variables stay for the next run. */
   async run(input: CodeInput, options: Pick<CallOptions, 'signal'> = {}): Promise<ToolResult> {
     const execution = await this.#run(input, options);
     if (typeof execution === 'string') return new ToolResult('', execution);
     const error = errorOf(execution);
     const { stdout } = execution.logs;
     const output = stdout === '' && error === null ? NO_OUTPUT : stdout;
-    return new ToolResult(output, error, weakWalls(execution.isolation));
+    return new ToolResult(output, error, weakIsolation(execution.isolation));
   }
 
   async define(): Promise<ToolDefinition> {
     const limits = describeLimits({ timeoutMs: this.#timeoutMs });
     return Promise.resolve({
       name: this.name,
-      description: `Execute Python code and return its output. Input: a Python code string. Use print() to produce output. Variables stay from call to call. ${limits} WARNING: the code runs UNCONFINED, with the files, the network and the rights of the host — only use in trusted environments.`,
+      description: `Execute Python code and return its output. Input: a Python code string. Use print() to produce output. Variables stay from call to call. ${limits} WARNING: the code runs UNCONFINED, with the files, the network and the rights of this program — only use in trusted environments.`,
       parameters: {
         type: 'object',
         properties: { code: { type: 'string', description: 'Python code to execute' } },
         required: ['code'],
       },
     });
-  }
-
-  /** The definition as OpenAI has it. */
-  async schema(): Promise<OpenAITool> {
-    return toOpenAITool(await this.define());
-  }
-
-  async anthropic_schema(): Promise<AnthropicTool> {
-    return toAnthropicTool(await this.define());
   }
 
   async call(args: Readonly<Record<string, unknown>>, options: CallOptions = {}): Promise<Observation> {
@@ -102,35 +86,31 @@ export class PythonREPLTool implements Tool, AsyncDisposable {
     return { text: forModel(execution), payload: { output: execution.logs.stdout, error }, isError: error !== null };
   }
 
-  /** Forgets every variable. */
+  /** Forgets all variables. */
   async reset(): Promise<void> {
-    if (this.#session.isBegun) await (await this.#session.get()).reset();
+    if (this.#session.isStarted) await (await this.#session.get()).reset();
   }
 
   close(): Promise<void> {
-    return this.#engine.close();
+    return this.#host.close();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  /** The execution, or why there is none. */
-  async #run({ code, input }: CodeInput, { signal }: Pick<CallOptions, 'signal'>): Promise<Execution | string> {
-    const source = code || input || '';
+  /** The execution, or why the code did not run. */
+  async #run(input: CodeInput, { signal }: Pick<CallOptions, 'signal'>): Promise<Execution | string> {
+    const source = sourceOf(input);
     if (source === '') return NO_CODE;
     try {
       const session = await this.#session.get();
       return await session.runCode(source, { echo: 'none', timeoutMs: this.#timeoutMs, ...(signal && { signal }) });
     } catch (error) {
-      if (isAnswer(error)) return error.message;
+      if (isRefusal(error)) return error.message;
       throw error;
     }
   }
 }
 
-/** All but what would have figures drawn on a screen: they are collected. */
-function variablesOfHost(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
+/** The environment without MPLBACKEND: figures are collected, not drawn on a screen. */
+function inheritedVariables(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const named = Object.entries(environment).filter(([name]) => /^[A-Za-z_]\w*$/.test(name) && name !== 'MPLBACKEND');
   return Object.fromEntries(named.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
@@ -138,6 +118,6 @@ function variablesOfHost(environment: NodeJS.ProcessEnv = process.env): Record<s
 function notAsked(): VivariumError {
   return new VivariumError(
     'CONFIG_INVALID',
-    `PythonREPLTool runs code with no isolation at all, which must be asked for in words: new PythonREPLTool({ unconfined: ${JSON.stringify(UNCONFINED)} }). For code that a model writes use CodeInterpreterTool instead.`,
+    `PythonREPLTool runs code without any isolation, which must be requested explicitly: new PythonREPLTool({ unconfined: ${JSON.stringify(UNCONFINED)} }). For code written by a model, use CodeInterpreterTool.`,
   );
 }

@@ -1,24 +1,25 @@
-import type { ActionReturn } from '../action/action-return.ts';
-import { LazyEngine } from '../place/lazy-engine.ts';
+import { Once } from '../../once.ts';
+import type { ActionReturn } from '../action/contract.ts';
+import { LazyHost } from '../lazy.ts';
 import { IPythonInterpreter } from './ipython.ts';
 import { parseIPython, type IPythonOptions } from './options.ts';
 
-/** Runs several commands at the same time, each index in a session of its own that stays. */
+/** Runs several commands at the same time. Each index has its own session, which stays. */
 export class BatchIPythonInterpreter implements AsyncDisposable {
   readonly name = 'BatchIPythonInterpreter';
   readonly enable: boolean;
-  readonly #options: Omit<IPythonOptions, 'engine'>;
-  readonly #engine: LazyEngine;
-  readonly #interpreters = new Map<number, Promise<IPythonInterpreter>>();
+  readonly #options: Omit<IPythonOptions, 'host'>;
+  readonly #host: LazyHost;
+  readonly #interpreters = new Map<number, Once<IPythonInterpreter>>();
 
-  constructor({ engine, ...options }: IPythonOptions = {}) {
-    parseIPython(options); // refused here, not at the first run
+  constructor({ host, ...options }: IPythonOptions = {}) {
+    parseIPython(options); // invalid options fail here, not at the first run
     this.#options = options;
-    this.#engine = new LazyEngine(engine ?? undefined);
+    this.#host = new LazyHost(host ?? undefined);
     this.enable = options.enable ?? true;
   }
 
-  /** One command gives one result, a list gives a list in the same order. Without indexes they count from 0. */
+  /** One command returns one result, a list returns a list in the same order. Indexes count from 0 by default. */
   async call(commands: string, indexes?: number): Promise<ActionReturn>;
   async call(commands: readonly string[], indexes?: readonly number[]): Promise<ActionReturn[]>;
   async call(
@@ -26,23 +27,23 @@ export class BatchIPythonInterpreter implements AsyncDisposable {
     indexes?: number | readonly number[],
   ): Promise<ActionReturn | ActionReturn[]> {
     if (typeof commands === 'string') return this.#run(commands, [indexes ?? 0].flat()[0] ?? 0);
-    const places = indexes === undefined ? commands.map((_, index) => index) : [indexes].flat();
-    if (places.length !== commands.length || new Set(places).size !== places.length) {
-      throw new TypeError('the size of `indexes` must equal that of `commands`, and each may be there once');
+    const slots = indexes === undefined ? commands.map((_, index) => index) : [indexes].flat();
+    if (slots.length !== commands.length || new Set(slots).size !== slots.length) {
+      throw new TypeError('the size of `indexes` must equal that of `commands`, and no index may occur twice');
     }
-    return Promise.all(commands.map((command, index) => this.#run(command, places[index] ?? index)));
+    return Promise.all(commands.map((command, index) => this.#run(command, slots[index] ?? index)));
   }
 
-  /** Ends every session; later commands begin anew. */
+  /** Ends all sessions. Later commands start new ones. */
   async reset(): Promise<void> {
     const interpreters = [...this.#interpreters.values()];
     this.#interpreters.clear();
-    await Promise.all(interpreters.map(async (host) => (await host).close()));
+    await Promise.all(interpreters.map(async (interpreter) => (await interpreter.settled())?.close()));
   }
 
   async close(): Promise<void> {
     await this.reset();
-    await this.#engine.close();
+    await this.#host.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -50,13 +51,12 @@ export class BatchIPythonInterpreter implements AsyncDisposable {
   }
 
   async #run(command: string, index: number): Promise<ActionReturn> {
-    const known = this.#interpreters.get(index) ?? this.#create();
-    this.#interpreters.set(index, known);
-    known.catch(() => this.#interpreters.delete(index)); // reported to who waits for it
-    return (await known).run(command);
+    const interpreter = this.#interpreters.get(index) ?? new Once(() => this.#create());
+    this.#interpreters.set(index, interpreter);
+    return (await interpreter.get()).run(command);
   }
 
   async #create(): Promise<IPythonInterpreter> {
-    return new IPythonInterpreter({ ...this.#options, engine: await this.#engine.get() });
+    return new IPythonInterpreter({ ...this.#options, host: await this.#host.get() });
   }
 }

@@ -1,10 +1,10 @@
 import type { Host } from '../../host/host.ts';
-import type { ActionDescription } from '../action/description.ts';
-import { describeMounts, describePython, describeWalls, seconds } from '../description.ts';
-import { isolationOf, resolveAccess } from '../place/access.ts';
+import { isolationOf, resolveAccess } from '../access.ts';
+import type { ActionDescription } from '../action/contract.ts';
+import { describeMounts, describePython, describeWeakness, seconds } from '../description.ts';
 import type { IPythonSettings } from './options.ts';
 
-/** Before its text is known: the calls that the action has. */
+/** The action's calls. `describeNotebook` replaces the text. */
 export const OWN_DESCRIPTION: ActionDescription = {
   name: 'IPythonInterpreter',
   description: 'Executes Python code in a stateful notebook environment.',
@@ -15,13 +15,13 @@ export const OWN_DESCRIPTION: ActionDescription = {
   required: ['command'],
 };
 
-/** The text that the original promises, made true: with the real limit, and with what is known of the interpreter. */
+/** The wording that models know, with the actual limit and what is known about the host. */
 export function describeNotebook(
   { timeout, access: given, userDataDir }: IPythonSettings,
-  engine: Host | undefined,
+  host: Host | undefined,
 ): string {
-  const access = resolveAccess(given, engine ?? NO_ENGINE);
-  const isolation = isolationOf(engine ?? NO_ENGINE, access);
+  const access = resolveAccess(given, host ?? NO_HOST);
+  const isolation = isolationOf(host ?? NO_HOST, access);
   const directory = userDataDir();
   return [
     'When you send a message containing Python code to python, it will be executed in a stateful Jupyter notebook environment.',
@@ -33,14 +33,14 @@ export function describeNotebook(
     ...describeMounts(access.mounts),
     isolation.network === 'none'
       ? 'Internet access for this session is disabled. Do not make external web requests or API calls as they will fail.'
-      : 'Internet access for this session is that of the host.',
-    ...(engine === undefined ? [] : [`It is ${describePython({ environment: engine.environment, isolation })}.`]),
-    ...describeWalls(isolation),
+      : 'Internet access for this session is that of the machine.',
+    ...(host === undefined ? [] : [`It is ${describePython({ environment: host.environment, isolation })}.`]),
+    ...describeWeakness(isolation),
   ].join(' ');
 }
 
-/** Before there is an interpreter: one of the action's own has full walls, or does not start. */
-const NO_ENGINE = {
+/** Until the action has started its own host: that host has full isolation, or does not start. */
+const NO_HOST = {
   access: { mounts: [], network: false, environment: {} },
   isolation: { level: 'namespaces', files: 'private-root', network: 'none' },
 } as const;

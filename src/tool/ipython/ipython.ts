@@ -6,45 +6,41 @@ import { createHost } from '../../host/local-host.ts';
 import { resolveKey } from '../../host/keys.ts';
 import type { HostOptions, SessionOptions } from '../../host/options.ts';
 import type { Session } from '../../host/session.ts';
-import { extractCode } from '../../text/extract-code.ts';
-import { ActionReturn, ActionStatusCode } from '../action/action-return.ts';
-import { BaseAction } from '../action/base-action.ts';
-import type { ActionDescription } from '../action/description.ts';
-import type { Arguments } from '../action/parsers.ts';
-import { isAnswer } from '../answers.ts';
-import { readContext } from '../context.ts';
-import { resolveAccess, weakWalls } from '../place/access.ts';
-import { changeDirectory, resolveDirectory } from '../place/host-directory.ts';
-import { LazyEngine } from '../place/lazy-engine.ts';
-import { LazySession } from '../place/lazy-session.ts';
+import { extractCode } from '../../text/code/extract-code.ts';
+import { changeDirectory } from '../../text/code/python-code.ts';
+import { resolveAccess, resolveDirectory, weakIsolation } from '../access.ts';
+import { BaseAction } from '../action/actions.ts';
+import { ActionReturn, ActionStatusCode, type ActionDescription } from '../action/contract.ts';
+import type { ActionArguments } from '../action/parsers.ts';
+import { isRefusal, readContext } from '../call.ts';
+import { LazyHost, LazySession } from '../lazy.ts';
 import type { CallContext, CallOptions, Tool } from '../tool.ts';
 import { describeNotebook, OWN_DESCRIPTION } from './description.ts';
-import { withoutNotebookLines } from './notebook-lines.ts';
+import { startCodeWith, withoutNotebookLines } from './notebook-code.ts';
 import { limitMs, parseIPython, type IPythonOptions, type IPythonSettings } from './options.ts';
-import { describeFailure, describeLoss, render } from './rendering.ts';
-import { startCodeWith } from './start-code.ts';
+import { describeFailure, describeLoss, render } from './output.ts';
 import { ipythonTool } from './tool.ts';
 
-/** What a run gave, and the execution behind it; without one nothing ran. */
+/** The result of a run, and its execution if the code ran. */
 export interface IPythonRun {
   readonly returned: ActionReturn;
   readonly execution?: Execution;
-  /** Why the variables from before are gone, if they are. */
+  /** Why the variables of earlier runs are gone, if they are. */
   readonly loss: string | null;
 }
 
 const OUTPUT_BYTES = Limits.shape.outputBytes.parse(undefined);
 
-/** So many conversations whose session has ended are remembered, to be told of it when they come back. */
+/** Conversations with an ended session that are remembered, so that they can be told when they come back. */
 const MAX_ENDED = 1000;
 
-/** Runs Python in a notebook's manner: variables stay, the value of the last expression is shown, images become files. */
+/** Runs Python like a notebook: variables stay, the value of the last expression is shown, figures become files. */
 export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
   readonly timeout: number;
   readonly workDir: string;
   readonly #settings: IPythonSettings;
   readonly #isDescribed: boolean;
-  readonly #engine: LazyEngine;
+  readonly #host: LazyHost;
   readonly #sessions = new Map<string, LazySession>();
 
   constructor(options: IPythonOptions = {}) {
@@ -53,10 +49,10 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     this.timeout = this.#settings.timeout;
     this.workDir = this.#settings.workDir;
     this.#isDescribed = Boolean(options.description);
-    this.#engine = new LazyEngine(options.engine ?? undefined);
+    this.#host = new LazyHost(options.host ?? undefined);
   }
 
-  /** Starts an interpreter and a session in it. Who starts them closes the first. */
+  /** Starts a host and a session on it. The caller closes the host. */
   static async startKernel(options: HostOptions = {}): Promise<[manager: Host, client: Session]> {
     const manager = await createHost(options);
     return [manager, await manager.createSession({ initCode: startCodeWith('') })];
@@ -66,63 +62,63 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     return IPythonInterpreter.startKernel(options);
   }
 
-  /** Says only what holds: the real limit, and what is known of the place that code runs in. */
+  /** States the actual limit, and what is known about the host. */
   override get description(): ActionDescription {
     const own = super.description;
     if (this.#isDescribed) return own;
-    return { ...own, description: describeNotebook(this.#settings, this.#engine.known) };
+    return { ...own, description: describeNotebook(this.#settings, this.#host.known) };
   }
 
-  /** Opens the session now rather than with the first run. */
+  /** Opens the session now instead of with the first run. */
   async initialize(context?: CallContext): Promise<void> {
     await this.#sessionOf(context).get();
   }
 
-  /** A fresh interpreter; files stay. */
+  /** Starts a fresh interpreter. Files stay. */
   async reset(context?: CallContext): Promise<void> {
     const session = this.#sessionOf(context);
-    if (session.isBegun) await (await session.get()).reset();
+    if (session.isStarted) await (await session.get()).reset();
     else await session.get();
   }
 
-  /** Runs code, which may stand in fences or prose; `timeout` in seconds, else that of the action. */
+  /** Runs code, which may be in fences or in prose. `timeout` is in seconds and defaults to that of the action. */
   async run(command: string, timeout?: number | null, options: CallOptions = {}): Promise<ActionReturn> {
     return (await this.execute(command, timeout ?? this.timeout, options)).returned;
   }
 
-  /** `run` for callers who want exceptions: a limit that was reached is a `TimeoutError`. */
+  /** Same as `run`, but throws errors; a timeout is a `TimeoutError`. */
   async runOrThrow(command: string, timeout?: number | null, options: CallOptions = {}): Promise<ActionReturn> {
     const { returned, execution } = await this.#execute(command, timeout ?? this.timeout, options);
     if (returned.errmsg === null) return returned;
     throw execution?.outcome.status === 'timed-out' ? new TimeoutError(returned.errmsg) : new Error(returned.errmsg);
   }
 
-  /** `run`, together with the execution that the answer was made from. */
+  /** Same as `run`, with the execution. */
   async execute(command: string, timeout: number, options: CallOptions = {}): Promise<IPythonRun> {
     try {
       return await this.#execute(command, timeout, options);
     } catch (error) {
-      if (!isAnswer(error)) throw error;
+      if (!isRefusal(error)) throw error;
       const failure = { errmsg: error.message, state: ActionStatusCode.API_ERROR };
       return { returned: new ActionReturn({ args: { text: command }, type: this.name, ...failure }), loss: null };
     }
   }
 
-  /** The action as a tool that any agent can call; each chat or client has a session of its own. */
+  /** The action as a tool for any agent. Each chat or client has its own session. */
   toTool(): Tool {
     return ipythonTool(this);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
-    await this.#engine.close();
+    await this.#host.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  protected override perform(_: string, { command, timeout }: Arguments): Promise<ActionReturn> {
+  protected override perform(_: string, { command, timeout }: ActionArguments): Promise<ActionReturn> {
     if (typeof command !== 'string') throw new TypeError('command must be a string of Python code.');
     if (timeout != null && typeof timeout !== 'number') throw new TypeError('timeout must be a number of seconds.');
     return this.run(command, timeout);
@@ -142,7 +138,7 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     const { text: shown, images } = await render(transcript.items(), this.workDir);
     const text = loss === null ? shown : `[${loss}]\n${shown}`;
     const errmsg = describeFailure(execution, text, timeout);
-    const common = { args: { text: command }, type: this.name, ...weakWalls(execution.isolation) };
+    const common = { args: { text: command }, type: this.name, ...weakIsolation(execution.isolation) };
     if (errmsg === null) {
       const content = [text, describeLoss(execution)].filter((part) => part !== '').join('\n');
       return {
@@ -151,7 +147,7 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
         loss,
       };
     }
-    const result = images.length > 0 ? images : null; // what was drawn before the error is there
+    const result = images.length > 0 ? images : null; // figures drawn before the error are kept
     const returned = new ActionReturn({ ...common, result, errmsg, state: ActionStatusCode.API_ERROR });
     return { returned, execution, loss };
   }
@@ -161,8 +157,8 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
     const known = this.#sessions.get(key);
     if (known !== undefined) return known;
     const session = new LazySession(async () => {
-      const engine = await this.#engine.get();
-      return engine.createSession(await this.#sessionOptions(engine));
+      const host = await this.#host.get();
+      return host.createSession(await this.#sessionOptions(host));
     });
     this.#sessions.set(key, session);
     this.#forgetOldest();
@@ -170,23 +166,23 @@ export class IPythonInterpreter extends BaseAction implements AsyncDisposable {
   }
 
   #forgetOldest(): void {
-    const ended = [...this.#sessions].filter(([, session]) => session.isEnded);
+    const ended = [...this.#sessions].filter(([, session]) => session.hasEnded);
     for (const [key] of ended.slice(0, -MAX_ENDED)) this.#sessions.delete(key);
   }
 
-  async #sessionOptions(engine: Host): Promise<SessionOptions> {
+  async #sessionOptions(host: Host): Promise<SessionOptions> {
     const { userDataDir, userDataWritable: writable, access } = this.#settings;
     const named = userDataDir();
-    if (named === '') return { initCode: startCodeWith(''), ...resolveAccess(access, engine) };
+    if (named === '') return { initCode: startCodeWith(''), ...resolveAccess(access, host) };
     const directory = await resolveDirectory('user_data_dir', named);
     return {
       initCode: startCodeWith(changeDirectory(directory)),
-      ...resolveAccess(access, engine, { mounts: [{ source: directory, target: directory, writable }] }),
+      ...resolveAccess(access, host, { mounts: [{ source: directory, target: directory, writable }] }),
     };
   }
 }
 
-/** A run took longer than it may. Thrown only to callers who asked for exceptions. */
+/** A run reached its time limit. Thrown only by `runOrThrow`. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }

@@ -3,23 +3,23 @@ import { z } from 'zod';
 import { parse } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Host } from '../../host/host.ts';
-import type { ActionOptions } from '../action/base-action.ts';
-import { accessShape, type AccessOptions } from '../place/access.ts';
-import { DEFAULT_WORK_DIR } from './images.ts';
+import { accessShape, type AccessOptions, type GivenAccess } from '../access.ts';
+import type { ActionOptions } from '../action/actions.ts';
+import { DEFAULT_WORK_DIR } from './output.ts';
 
 export interface IPythonOptions extends ActionOptions, AccessOptions {
-  /** Seconds that a run may take. */
+  /** Longest run, in seconds. */
   readonly timeout?: number;
-  /** A directory of the host whose files the code may read, and where it starts; `ENV` for what `USER_DATA_DIR` names. */
+  /** A directory of the machine that the code starts in and can read; `ENV` takes it from `USER_DATA_DIR`. */
   readonly userDataDir?: string | null;
   readonly user_data_dir?: string | null;
-  /** Where output images are written. */
+  /** Where figures are written. */
   readonly workDir?: string;
   readonly work_dir?: string;
-  /** Lets the code write in the user data directory too. */
+  /** Lets the code write to the user data directory. */
   readonly userDataWritable?: boolean;
-  /** Shared; without it the action starts one of its own. */
-  readonly engine?: Host | null;
+  /** Shared with others and not closed here; without it the action starts its own. */
+  readonly host?: Host | null;
 }
 
 const MAX_TIMEOUT_S = 24 * 3600;
@@ -34,20 +34,20 @@ const Options = z.strictObject({
   ...accessShape,
 });
 
-/** What an action was made with, nothing left open. */
+/** The options with all defaults filled in. */
 export interface IPythonSettings {
   readonly timeout: number;
   readonly workDir: string;
-  /** Empty for none. Asked for each session: the environment may name another one by then. */
+  /** Empty for none. Read for each session, as the environment variable may change. */
   readonly userDataDir: () => string;
   readonly userDataWritable: boolean;
-  readonly access: Pick<z.infer<typeof Options>, 'mounts' | 'network' | 'environment'>;
+  readonly access: GivenAccess;
 }
 
 export function parseIPython(given: IPythonOptions): IPythonSettings {
-  const { engine: _, description: __, parser: ___, enable: ____, ...options } = given;
+  const { host: _, description: __, parser: ___, enable: ____, ...options } = given;
   const { timeout, userDataWritable, mounts, network, environment, ...names } = parse(Options, options);
-  limitMs(timeout); // a limit that is none is refused here, not at the first run
+  limitMs(timeout); // an invalid limit fails here, not at the first run
   const named = names.userDataDir === undefined ? names.user_data_dir : names.userDataDir;
   return {
     timeout,
@@ -62,11 +62,11 @@ export function limitMs(timeout: number): number {
   if (timeout > 0 && timeout <= MAX_TIMEOUT_S) return Math.ceil(timeout * 1000);
   throw new VivariumError(
     'CONFIG_INVALID',
-    `A timeout of ${timeout} seconds is none. Give a number above 0 and up to ${MAX_TIMEOUT_S}.`,
+    `The timeout of ${timeout} seconds is invalid. Give a number above 0 and up to ${MAX_TIMEOUT_S}.`,
   );
 }
 
-/** Read at a door of the library, where the original reads it, and nowhere else. */
+/** The one place that reads this variable, which users of the action rely on. */
 function userDataDirOf(environment: NodeJS.ProcessEnv = process.env): string {
   return environment['USER_DATA_DIR'] ?? '';
 }

@@ -1,22 +1,21 @@
 import { z } from 'zod';
-import { forModel } from '../../text/for-model.ts';
-import type { ActionDescription } from '../action/description.ts';
-import { readArguments, refuse } from '../answers.ts';
-import type { CallContext, CallOptions, Observation, Tool } from '../tool.ts';
 import type { Execution } from '../../execution/execution.ts';
-import { ActionStatusCode, type ActionReturn } from '../action/action-return.ts';
+import { forModel } from '../../text/for-model.ts';
+import { ActionStatusCode, type ActionDescription, type ActionReturn } from '../action/contract.ts';
+import { readArguments, refuse } from '../call.ts';
+import type { CallContext, CallOptions, Observation, Tool } from '../tool.ts';
 
-/** What the tool needs of its action. */
-interface Notebook {
+/** The part of `IPythonInterpreter` that the tool uses. */
+interface NotebookAction {
   readonly name: string;
   readonly enable: boolean;
   readonly description: ActionDescription;
   readonly timeout: number;
   initialize(context?: CallContext): Promise<void>;
-  execute(command: string, timeout: number, options: CallOptions): Promise<Performed>;
+  execute(command: string, timeout: number, options: CallOptions): Promise<NotebookRun>;
 }
 
-interface Performed {
+interface NotebookRun {
   readonly returned: ActionReturn;
   readonly execution?: Execution;
   readonly loss: string | null;
@@ -31,8 +30,8 @@ const Command = z.strictObject({
     .nullish(),
 });
 
-/** A notebook as a tool: what the model sees is compact, what programs get is the `ActionReturn`. */
-export function ipythonTool(notebook: Notebook): Tool {
+/** The action as a tool. The model gets a compact text, programs get the `ActionReturn`. */
+export function ipythonTool(notebook: NotebookAction): Tool {
   const { name } = notebook;
   return {
     name,
@@ -40,7 +39,7 @@ export function ipythonTool(notebook: Notebook): Tool {
       return notebook.enable;
     },
     define: async () => {
-      await notebook.initialize(); // the text tells of the live session
+      await notebook.initialize(); // the description is of the live session
       return {
         name,
         description: notebook.description.description,
@@ -69,10 +68,19 @@ function disabled(name: string): Observation {
   return refuse(errmsg, { errmsg, state: ActionStatusCode.API_ERROR });
 }
 
-function observationOf(command: string, { returned, execution, loss }: Performed): Observation {
+function observationOf(command: string, { returned, execution, loss }: NotebookRun): Observation {
   const { url, type, result, errmsg, state, thought, valid, isolation } = returned;
-  const walls = isolation === undefined ? {} : { isolation };
-  const payload = { args: { text: command }, url, type, result, errmsg, state, thought, valid, ...walls };
+  const payload = {
+    args: { text: command },
+    url,
+    type,
+    result,
+    errmsg,
+    state,
+    thought,
+    valid,
+    ...(isolation !== undefined && { isolation }),
+  };
   const text = [
     ...(loss === null ? [] : [`[${loss}]`]),
     execution === undefined ? (errmsg ?? '') : forModel(execution),
@@ -81,7 +89,7 @@ function observationOf(command: string, { returned, execution, loss }: Performed
   return { text, payload, isError: errmsg !== null };
 }
 
-/** Where the figures are: a model can only point to what it has seen the path of. */
+/** The paths of the figures, so that the model can refer to them. */
 function linksOf({ result }: ActionReturn): string[] {
   const files = (result ?? []).filter(({ type }) => type !== 'text');
   return files.map(({ type, content }) => `[${type}](${content})`);

@@ -1,29 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { extensionOf, isImage } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../host/session.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
-import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
-import type { Workdir } from './init-code.ts';
+import { dataUri, type LoadedFigure } from '../figures.ts';
 import type { RunPythonResult } from './result.ts';
+import type { Workdir } from './setup.ts';
 
 const FOLDER = '.matplotlib_figs';
 
-interface Place {
+interface FigureTarget {
   readonly session: Session;
   readonly workdir: Workdir | null;
 }
 
-/** Puts the figures of a run where its code finds them, and those that are images into the result. */
-export async function figureFields(pictures: readonly Picture[], place: Place): Promise<Partial<RunPythonResult>> {
-  if (pictures.length === 0) return {};
+/** Saves the figures of a run where later code finds them, and puts the images into the result. */
+export async function figureFields(
+  figures: readonly LoadedFigure[],
+  target: FigureTarget,
+): Promise<Partial<RunPythonResult>> {
+  if (figures.length === 0) return {};
   const paths: string[] = [];
-  for (const picture of pictures) {
-    const stored = await store(picture, place);
-    if (stored !== null) paths.push(stored);
+  for (const figure of figures) {
+    const saved = await save(figure, target);
+    if (saved !== null) paths.push(saved);
   }
   const last = paths.at(-1);
-  const images = pictures.filter(({ figure }) => isImage(figure));
+  const images = figures.filter(({ figure }) => isImage(figure));
   return {
     ...(last !== undefined && { fig_storage_path: last }),
     ...(paths.length > 1 && { fig_storage_paths: paths }),
@@ -31,8 +35,8 @@ export async function figureFields(pictures: readonly Picture[], place: Place): 
   };
 }
 
-/** Written from outside: wherever the code has gone with `os.chdir`, and never through a link that it has laid. */
-async function store({ figure, bytes }: Picture, { session, workdir }: Place): Promise<string | null> {
+/** Writes from outside of the session: the code may have changed its directory, or placed links. */
+async function save({ figure, bytes }: LoadedFigure, { session, workdir }: FigureTarget): Promise<string | null> {
   const isOnlySaved = figure.result === undefined;
   if (workdir === null && isOnlySaved && figure.path !== undefined) return figure.path;
   const name = path.posix.join(FOLDER, `${randomUUID()}${extensionOf(figure.mime)}`);
@@ -45,12 +49,12 @@ async function store({ figure, bytes }: Picture, { session, workdir }: Place): P
     await session.files.upload(name, bytes);
     return workdir === null ? name : path.posix.join(workspaceOf(session), name);
   } catch (error) {
-    if (error instanceof VivariumError) return null; // the code made it impossible; the picture itself is in the result
+    if (error instanceof VivariumError) return null; // the code prevented it; the image itself is in the result
     throw error;
   }
 }
 
-/** What the code knows its own files by. */
+/** The path of the workspace as the code sees it. */
 function workspaceOf({ isolation, files }: Session): string {
   return isolation.files === 'private-root' ? '/workspace' : files.location;
 }

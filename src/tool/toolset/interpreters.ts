@@ -3,82 +3,81 @@ import { VivariumError } from '../../errors.ts';
 import { resolveKey } from '../../host/keys.ts';
 import type { SessionOptions } from '../../host/options.ts';
 import type { Session } from '../../host/session.ts';
-import type { Caller } from '../context.ts';
-import type { LazyEngine } from '../place/lazy-engine.ts';
-import { whyGone } from '../place/lazy-session.ts';
+import type { CallerIdentity } from '../call.ts';
+import { describeClosed, type LazyHost } from '../lazy.ts';
 
-/** An interpreter of the toolset. It keeps its id when its session had to be opened anew. */
-export interface Entry {
+/** An interpreter of the toolset. It keeps its id when its session has to be opened again. */
+export interface ToolsetInterpreter {
   readonly id: string;
-  readonly context: Caller;
-  /** Of the client or chat that it is found by; null for one that is found by its id only. */
+  readonly context: CallerIdentity;
+  /** The key of its client or chat; null if it can only be found by its id. */
   readonly key: string | null;
   opening: Promise<Session>;
   session: Session | null;
 }
 
-/** A session to run in, and why the one before it is gone, if so. */
-export interface Live {
+/** A session to run in, and why the previous one is gone, if it is. */
+export interface LiveSession {
   readonly session: Session;
   readonly loss: string | null;
 }
 
 export interface InterpretersParts {
-  readonly engine: LazyEngine;
-  readonly optionsFor: (context: Caller) => Promise<SessionOptions>;
+  readonly host: LazyHost;
+  readonly optionsFor: (context: CallerIdentity) => Promise<SessionOptions>;
   readonly maxInterpreters: number;
 }
 
-/** So many whose session has ended are remembered, to be opened again for who comes back. */
+/** Interpreters with an ended session that are remembered, so that they can be opened again under the same id. */
 const MAX_ENDED = 1000;
 
-/** The interpreters of a toolset: one for each client or chat, opened when first used, and those that were asked for. */
+/** The interpreters of a toolset: one for each client or chat, opened on first use, and those created on request. */
 export class Interpreters {
   readonly #parts: InterpretersParts;
-  readonly #entries = new Map<string, Entry>();
-  readonly #byKey = new Map<string, Entry>();
+  readonly #entries = new Map<string, ToolsetInterpreter>();
+  readonly #byKey = new Map<string, ToolsetInterpreter>();
 
   constructor(parts: InterpretersParts) {
     this.#parts = parts;
   }
 
   /** The interpreter of a client or chat. */
-  ofContext(context: Caller): Entry {
+  ofContext(context: CallerIdentity): ToolsetInterpreter {
     const key = resolveKey(context);
     return this.#byKey.get(key) ?? this.#add(context, key);
   }
 
-  /** The same, if there is one already. */
-  known(context: Caller): Entry | undefined {
+  /** The interpreter of a client or chat, if it has one already. */
+  known(context: CallerIdentity): ToolsetInterpreter | undefined {
     return this.#byKey.get(resolveKey(context));
   }
 
-  /** One more, found by its id only. */
-  async create(context: Caller): Promise<string> {
+  /** Creates an interpreter that can only be found by its id. */
+  async create(context: CallerIdentity): Promise<string> {
     const entry = this.#add(context, null);
     await entry.opening;
     return entry.id;
   }
 
-  /** Who says which client or chat asks sees only what is theirs; who says nothing is the program itself. */
-  find(id: string, context: Caller): Entry | undefined {
+  /** A caller with a client or chat id finds only its own interpreters. One without ids is the program itself. */
+  find(id: string, context: CallerIdentity): ToolsetInterpreter | undefined {
     const entry = this.#entries.get(id);
     return entry !== undefined && isVisible(entry, context) ? entry : undefined;
   }
 
-  has(entry: Entry): boolean {
+  has(entry: ToolsetInterpreter): boolean {
     return this.#entries.get(entry.id) === entry;
   }
 
-  /** Those that are alive, which is what `running` means here, and those that are being opened. */
-  list(context: Caller): { readonly id: string; readonly status: 'running' | 'pending' }[] {
+  /** `running` means that the session is open, `pending` that it is being opened. */
+  list(context: CallerIdentity): { readonly id: string; readonly status: 'running' | 'pending' }[] {
     return this.#open()
       .filter((entry) => isVisible(entry, context))
       .map(({ id, session }) => ({ id, status: session === null ? 'pending' : 'running' }));
   }
 
-  /** A fresh interpreter under the same id, whatever runs in it now; files stay. */
-  async restart(entry: Entry): Promise<void> {
+  /** Stops the code that runs now and starts fresh under the same id. Files stay. */
+  async restart(entry: ToolsetInterpreter): Promise<void> {
     const session = await entry.opening;
     if (session.isClosed) {
       await this.live(entry);
@@ -88,24 +87,24 @@ export class Interpreters {
     }
   }
 
-  /** Stops the code that runs now, if any does, and keeps the variables. */
-  async interrupt({ session }: Entry): Promise<void> {
+  /** Stops the code that runs now, if any. The variables stay. */
+  async interrupt({ session }: ToolsetInterpreter): Promise<void> {
     if (session?.isClosed === false) await session.interrupt();
   }
 
-  async delete(entry: Entry): Promise<void> {
+  async delete(entry: ToolsetInterpreter): Promise<void> {
     this.#forget(entry);
-    const session = await entry.opening.catch(() => undefined); // reported to who opened it
+    const session = await entry.opening.catch(() => undefined); // reported to whoever opened it
     await session?.close();
   }
 
-  /** The session of an entry; a new one under the same id where the last has ended. */
-  async live(entry: Entry): Promise<Live> {
+  /** The session of an interpreter. If it has ended, a new one under the same id. */
+  async live(entry: ToolsetInterpreter): Promise<LiveSession> {
     const { opening } = entry;
     const session = await opening;
     if (!session.isClosed) return { session, loss: null };
-    const loss = await whyGone(session);
-    const isFirst = entry.opening === opening; // of those who came at the same time
+    const loss = await describeClosed(session);
+    const isFirst = entry.opening === opening; // of the callers that wait at the same time
     try {
       if (isFirst) this.#begin(entry, session);
       return { session: await entry.opening, loss: isFirst ? loss : null };
@@ -118,8 +117,8 @@ export class Interpreters {
     await Promise.all([...this.#entries.values()].map((entry) => this.delete(entry)));
   }
 
-  #add(context: Caller, key: string | null): Entry {
-    const entry: Entry = { id: randomUUID(), context, key, opening: NEVER, session: null };
+  #add(context: CallerIdentity, key: string | null): ToolsetInterpreter {
+    const entry: ToolsetInterpreter = { id: randomUUID(), context, key, opening: NEVER, session: null };
     this.#begin(entry);
     this.#entries.set(entry.id, entry);
     if (key !== null) this.#byKey.set(key, entry);
@@ -127,24 +126,24 @@ export class Interpreters {
     return entry;
   }
 
-  /** Opens the session of an entry. Its id is free when the session that had it is gone to its last process. */
-  #begin(entry: Entry, ended?: Session): void {
+  /** Opens the session. The id is free only once every process of the ended session is gone. */
+  #begin(entry: ToolsetInterpreter, ended?: Session): void {
     this.#admit();
-    const gone = ended?.close().catch(() => undefined); // whoever ended it meets the error
+    const gone = ended?.close().catch(() => undefined); // reported to whoever ended it
     entry.session = null;
     entry.opening = this.#start(entry, gone);
     entry.opening.then(
       (session) => (entry.session = session),
-      () => this.#forget(entry), // reported to those who wait for it
+      () => this.#forget(entry), // reported to those who wait
     );
   }
 
-  async #start({ id, context }: Entry, gone: Promise<void> | undefined): Promise<Session> {
+  async #start({ id, context }: ToolsetInterpreter, gone: Promise<void> | undefined): Promise<Session> {
     await gone;
-    const engine = await this.#parts.engine.get();
+    const host = await this.#parts.host.get();
     const { clientId } = context;
     const options = await this.#parts.optionsFor(context);
-    return engine.createSession({ id, ...(clientId !== undefined && { clientId }), ...options });
+    return host.createSession({ id, ...(clientId !== undefined && { clientId }), ...options });
   }
 
   #admit(): void {
@@ -153,11 +152,11 @@ export class Interpreters {
     if (count < maxInterpreters) return;
     throw new VivariumError(
       'SESSION_LIMIT',
-      `${count} interpreters are open, as many as this toolset may have. Delete one that is not needed, or raise \`maxInterpreters\` (${maxInterpreters}).`,
+      `${count} interpreters are open, which is the most that this toolset allows. Delete one, or raise \`maxInterpreters\` (${maxInterpreters}).`,
     );
   }
 
-  #open(): Entry[] {
+  #open(): ToolsetInterpreter[] {
     return [...this.#entries.values()].filter(({ session }) => session === null || !session.isClosed);
   }
 
@@ -166,14 +165,14 @@ export class Interpreters {
     for (const entry of ended.slice(0, -MAX_ENDED)) this.#forget(entry);
   }
 
-  #forget(entry: Entry): void {
+  #forget(entry: ToolsetInterpreter): void {
     if (!this.has(entry)) return;
     this.#entries.delete(entry.id);
     if (entry.key !== null) this.#byKey.delete(entry.key);
   }
 }
 
-/** A session ended, and no other could be opened in its place. */
+/** A session ended, and no new one could be opened in its place. */
 export class RestartFailure extends Error {
   override readonly cause: VivariumError;
 
@@ -183,15 +182,15 @@ export class RestartFailure extends Error {
   }
 }
 
-/** In the place of a session before it is begun. */
+/** The value of `opening` before the session is opened. */
 const NEVER = new Promise<never>(() => undefined);
 
-function isVisible(entry: Entry, context: Caller): boolean {
+function isVisible(entry: ToolsetInterpreter, context: CallerIdentity): boolean {
   const asking = ownerOf(context);
   return asking === null || asking === ownerOf(entry.context);
 }
 
-function ownerOf({ clientId, chatId, sessionId }: Caller): string | null {
+function ownerOf({ clientId, chatId, sessionId }: CallerIdentity): string | null {
   if (clientId !== undefined) return resolveKey({ clientId });
   return chatId === undefined && sessionId === undefined ? null : resolveKey({ chatId, sessionId });
 }

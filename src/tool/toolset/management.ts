@@ -1,10 +1,9 @@
-import { isAnswer } from '../answers.ts';
-import { readContext, type Caller } from '../context.ts';
+import { isRefusal, readContext, type CallerIdentity } from '../call.ts';
 import type { CallContext } from '../tool.ts';
-import { RestartFailure, type Entry, type Interpreters } from './interpreters.ts';
+import { RestartFailure, type ToolsetInterpreter, type Interpreters } from './interpreters.ts';
 import type { ManageArguments, ManageResult } from './result.ts';
 
-/** What can be done with interpreters besides running code in them. Whatever is wrong with a call is its answer. */
+/** Creates, lists, deletes, restarts and interrupts interpreters. Errors of the caller are part of the result. */
 export class Management {
   readonly #interpreters: Interpreters;
 
@@ -13,7 +12,7 @@ export class Management {
   }
 
   manage({ operation, interpreter_id: id }: ManageArguments, context: CallContext | undefined): Promise<ManageResult> {
-    return answer(context, async (caller) => {
+    return report(context, async (caller) => {
       switch (operation) {
         case 'create':
           return this.#create(caller);
@@ -33,19 +32,19 @@ export class Management {
     });
   }
 
-  async #create(caller: Caller): Promise<ManageResult> {
+  async #create(caller: CallerIdentity): Promise<ManageResult> {
     return { success: true, interpreter_id: await this.#interpreters.create(caller) };
   }
 
-  async #list(caller: Caller): Promise<ManageResult> {
+  async #list(caller: CallerIdentity): Promise<ManageResult> {
     return { success: true, interpreters: this.#interpreters.list(caller) };
   }
 
-  /** Does it with the interpreter of this id; without one, with that of the caller. */
+  /** Applies `work` to the interpreter with this id; without an id, to that of the caller. */
   async #with(
     id: string | null | undefined,
-    caller: Caller,
-    work: (entry: Entry) => Promise<void>,
+    caller: CallerIdentity,
+    work: (entry: ToolsetInterpreter) => Promise<void>,
   ): Promise<ManageResult> {
     const entry = id ? this.#interpreters.find(id, caller) : this.#interpreters.known(caller);
     if (entry === undefined) return failure(id ? `Interpreter ${id} not found` : 'There is no interpreter yet');
@@ -54,15 +53,15 @@ export class Management {
   }
 }
 
-async function answer(
+async function report(
   context: CallContext | undefined,
-  work: (caller: Caller) => Promise<ManageResult>,
+  work: (caller: CallerIdentity) => Promise<ManageResult>,
 ): Promise<ManageResult> {
   try {
     return await work(readContext(context));
   } catch (error) {
     if (error instanceof RestartFailure) return failure(error.cause.message);
-    if (isAnswer(error)) return failure(error.message);
+    if (isRefusal(error)) return failure(error.message);
     throw error;
   }
 }

@@ -3,26 +3,27 @@ import path from 'node:path';
 import { z } from 'zod';
 import { Limits, parse } from '../../config.ts';
 import type { Host } from '../../host/host.ts';
-import { accessShape, type AccessOptions } from '../place/access.ts';
-import { DEFAULT_INIT_CODE } from './init-code.ts';
+import { accessShape, type AccessOptions, type GivenAccess } from '../access.ts';
 
 export interface ToolSetOptions extends AccessOptions {
   readonly name: string;
-  /** A directory of the host that interpreters work in; without it each has a workspace of its own. */
+  /** A directory of the machine that interpreters work in; without it each has its own workspace. */
   readonly workdir?: string | null;
-  /** Whether they may change what is there; true unless said otherwise. */
+  /** Whether interpreters may write to it; true by default. */
   readonly workdirWritable?: boolean;
-  /** Shared by whoever was given it, and closed by nobody here; without it the toolset starts one of its own. */
+  /** Shared with others and not closed here; without it the toolset starts its own. */
+  readonly host?: Host | null;
+  /** Another name of `host`. */
   readonly engine?: Host | null;
-  /** Runs once in each interpreter; null for nothing. */
+  /** Runs once in each interpreter; null for none. */
   readonly initCode?: string | null;
   readonly init_code?: string | null;
-  /** Seconds that one run may take; null or 0 for as long as a limit can be, which is a day. */
+  /** Longest run, in seconds; null or 0 for the longest possible limit, one day. */
   readonly timeout?: number | null;
-  /** Runs the same code again after a crash, side effects included. */
+  /** Runs the same code again after a crash, including its side effects. */
   readonly retryOnCrash?: boolean;
   readonly retry_on_crash?: boolean;
-  /** Most interpreters of this toolset; the engine has caps of its own. */
+  /** Most interpreters of this toolset. The host has its own caps. */
   readonly maxInterpreters?: number;
   readonly memoryMb?: number;
 }
@@ -43,7 +44,7 @@ const Options = z.strictObject({
   ...accessShape,
 });
 
-/** What a toolset was made with, nothing left open. */
+/** The options with all defaults filled in. */
 export interface ToolSetSettings {
   readonly name: string;
   readonly workdir: string | null;
@@ -53,11 +54,11 @@ export interface ToolSetSettings {
   readonly retryOnCrash: boolean;
   readonly maxInterpreters: number;
   readonly memoryMb: number | undefined;
-  readonly access: Pick<z.infer<typeof Options>, 'mounts' | 'network' | 'environment'>;
+  readonly access: GivenAccess;
 }
 
 export function parseToolSet(given: ToolSetOptions): ToolSetSettings {
-  const { engine: _, ...options } = given;
+  const { host: _, engine: __, ...options } = given;
   const { workdir, timeout, maxInterpreters, mounts, network, environment, ...rest } = parse(Options, options);
   return {
     name: rest.name,
@@ -72,7 +73,28 @@ export function parseToolSet(given: ToolSetOptions): ToolSetSettings {
   };
 }
 
-/** Null is an answer, undefined is none. */
+/** Names that code for this toolset relies on. The host collects the figures; `plt.show` reports when there are none. */
+const DEFAULT_INIT_CODE = `try:
+    import os
+    import uuid
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    GLOBAL_FIG_DIR = ".matplotlib_figs" if os.access(".", os.W_OK) else os.path.join(os.environ["TMPDIR"], "matplotlib_figs")
+    os.makedirs(GLOBAL_FIG_DIR, exist_ok=True)
+
+    def _show(*args, _collect=plt.show, _open=matplotlib._pylab_helpers.Gcf.get_all_fig_managers, **options):
+        if not any(manager.canvas.figure.axes for manager in _open()):
+            print("No active figure to save.")
+        return _collect(*args, **options)
+
+    plt.show = _show
+    del _show
+except Exception as error:
+    print(f"Error in matplotlib initialization: {error}")
+`;
+
+/** Null means no init code; undefined means the default. */
 function firstGiven(...candidates: readonly (string | null | undefined)[]): string | null {
   const given = candidates.find((candidate) => candidate !== undefined);
   return given === undefined ? DEFAULT_INIT_CODE : given;

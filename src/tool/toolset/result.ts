@@ -1,24 +1,25 @@
+import { describeOutcome } from '../../execution/description.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { Outcome } from '../../execution/outcome.ts';
-import { describeEnd, joinLines } from '../endings.ts';
-import { weakWalls } from '../place/access.ts';
+import { hasEndedByItself, type Outcome } from '../../execution/outcome.ts';
+import { joinLines } from '../../text/excerpt.ts';
+import { weakIsolation } from '../access.ts';
 
-/** What `run_python_code` is called with. */
+/** The arguments of `run_python_code`. */
 export interface RunPythonArguments {
   readonly code: string;
   readonly result_var_name?: string | null | undefined;
   readonly interpreter_id?: string | null | undefined;
 }
 
-/** What `manage_interpreters` is called with. */
+/** The arguments of `manage_interpreters`. */
 export interface ManageArguments {
   /** `create`, `list`, `delete`, `restart` (or `reset`) or `interrupt`. */
   readonly operation: string;
   readonly interpreter_id?: string | null | undefined;
 }
 
-/** What `manage_interpreters` answers. */
+/** The result of `manage_interpreters`. */
 export interface ManageResult {
   readonly success: boolean;
   readonly interpreter_id?: string;
@@ -26,32 +27,32 @@ export interface ManageResult {
   readonly error?: string;
 }
 
-/** What `run_python_code` answers, in the words of the wire. */
+/** The result of `run_python_code`. The names are those of the wire. */
 export interface RunPythonResult {
   readonly success: boolean;
-  /** The value of the variable that was asked for, as JSON. */
+  /** The value of the requested variable, as JSON. */
   readonly result: Json;
   readonly stdout: string;
   readonly stderr: string;
   readonly interpreter_restarted?: true;
   readonly restart_reason?: string;
-  /** Whether the variables are those from before the run; false when they are lost. */
+  /** True if the variables are as before the run, false if they are lost. */
   readonly state_restored?: boolean;
   readonly interpreter_crashed?: true;
-  /** The last picture, as a path in the working directory. */
+  /** The path of the last figure, in the working directory. */
   readonly fig_storage_path?: string;
-  /** All of them, where there are several. */
+  /** The paths of all figures, if there are several. */
   readonly fig_storage_paths?: readonly string[];
   readonly base64_uri?: readonly string[];
-  /** Fields that are for pages and programs; a model never sees them. */
+  /** Fields for pages and programs, which models never see. */
   readonly hidden_to_model?: readonly string[];
-  /** Which walls there were, where they are weaker than the usual ones. */
+  /** The isolation level, where it is weaker than the usual one. */
   readonly isolation?: Isolation['level'];
   /** What was wrong with the call. */
   readonly error?: string;
 }
 
-/** What happened to an interpreter that did not simply go on. */
+/** Why an interpreter was restarted. */
 export interface Restart {
   readonly type: string;
   readonly reason: string;
@@ -63,7 +64,7 @@ export function resultOf(execution: Execution, variable: string | undefined): Ru
   const isMissing = variable !== undefined && value === undefined && outcome.status === 'succeeded';
   const notes = [
     error?.traceback ?? '',
-    describeEnd(outcome),
+    hasEndedByItself(outcome) ? '' : `${describeOutcome(outcome, 'The run')}.`,
     isMissing ? `There is no variable ${JSON.stringify(variable)}: "result" is null.` : '',
   ];
   return {
@@ -72,7 +73,7 @@ export function resultOf(execution: Execution, variable: string | undefined): Ru
     stdout: logs.stdout,
     stderr: joinLines([logs.stderr, ...notes]),
     ...restartFields(restartOf(execution)),
-    ...weakWalls(execution.isolation),
+    ...weakIsolation(execution.isolation),
   };
 }
 
@@ -92,7 +93,7 @@ export function restartFields(restart: Restart | null): Partial<RunPythonResult>
   };
 }
 
-/** The call could not be carried out: nothing ran. */
+/** The call failed before any code ran. */
 export function failedCall(message: string): RunPythonResult {
   return { success: false, result: null, stdout: '', stderr: message, error: message };
 }

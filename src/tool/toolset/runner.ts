@@ -2,11 +2,11 @@ import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { RunOptions } from '../../host/options.ts';
 import type { Session } from '../../host/session.ts';
-import { isAnswer } from '../answers.ts';
-import type { LazyEngine } from '../place/lazy-engine.ts';
-import { picturesOf } from '../pictures.ts';
+import { isRefusal } from '../call.ts';
+import { loadFigures } from '../figures.ts';
+import type { LazyHost } from '../lazy.ts';
 import { figureFields } from './figures.ts';
-import { RestartFailure, type Entry, type Interpreters } from './interpreters.ts';
+import { RestartFailure, type Interpreters, type ToolsetInterpreter } from './interpreters.ts';
 import {
   failedCall,
   restartFailed,
@@ -16,29 +16,29 @@ import {
   type Restart,
   type RunPythonResult,
 } from './result.ts';
-import type { Workplace } from './workplace.ts';
+import type { InterpreterSetup } from './setup.ts';
 
 export interface RunnerParts {
-  readonly engine: LazyEngine;
+  readonly host: LazyHost;
   readonly interpreters: Interpreters;
-  readonly workplace: Workplace;
+  readonly setup: InterpreterSetup;
   readonly retryOnCrash: boolean;
 }
 
-export interface CodeRun {
+export interface RequestedRun {
   readonly code: string;
   readonly variable: string | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** What a run came to: the answer, and the execution behind it where there was one. */
-export interface Finished {
+/** The result of a run, and its execution if the code ran. */
+export interface FinishedRun {
   readonly result: RunPythonResult;
   readonly execution?: Execution;
 }
 
-/** Runs code in interpreters of a toolset and sees to it that a lost one is replaced. */
+/** Runs code in the interpreters of a toolset and replaces those that are lost. */
 export class Runner {
   readonly #parts: RunnerParts;
 
@@ -46,20 +46,25 @@ export class Runner {
     this.#parts = parts;
   }
 
-  /** Nothing runs twice, unless a crash may be answered so. */
-  async run(entry: Entry, run: CodeRun): Promise<Finished> {
+  /** Code runs once, unless `retryOnCrash` is set. */
+  async run(entry: ToolsetInterpreter, run: RequestedRun): Promise<FinishedRun> {
     try {
       const { session, loss } = await this.#parts.interpreters.live(entry);
       const lost = loss === null ? null : { type: 'SessionClosed', reason: loss, isStateRestored: false };
       return await this.#runIn(session, entry, run, lost);
     } catch (error) {
       if (error instanceof RestartFailure) return { result: restartFailed(error.message, error.cause.message) };
-      if (isAnswer(error)) return { result: failedCall(error.message) };
+      if (isRefusal(error)) return { result: failedCall(error.message) };
       throw error;
     }
   }
 
-  async #runIn(session: Session, entry: Entry, run: CodeRun, loss: Restart | null): Promise<Finished> {
+  async #runIn(
+    session: Session,
+    entry: ToolsetInterpreter,
+    run: RequestedRun,
+    loss: Restart | null,
+  ): Promise<FinishedRun> {
     let execution: Execution;
     try {
       execution = await session.runCode(run.code, optionsOf(run));
@@ -70,8 +75,8 @@ export class Runner {
     return this.#finish(session, run, { execution, loss });
   }
 
-  /** The same code once more, in what took the place of the crashed process. */
-  async #retry(entry: Entry, run: CodeRun, crashed: Execution): Promise<Finished> {
+  /** Runs the same code again after a crash. */
+  async #retry(entry: ToolsetInterpreter, run: RequestedRun, crashed: Execution): Promise<FinishedRun> {
     const { session } = await this.#parts.interpreters.live(entry);
     const execution = await session.runCode(run.code, optionsOf(run));
     const restart = restartOf(crashed);
@@ -79,8 +84,8 @@ export class Runner {
     return { result: restartFailed(restart?.type ?? 'BrokenProcessPool', execution.outcome.reason), execution };
   }
 
-  /** The session itself is gone: its engine failed, or it was closed before the code had its turn. */
-  async #replace(entry: Entry, run: CodeRun, error: unknown): Promise<Finished> {
+  /** The session is gone: its host failed, or it was closed before the code ran. */
+  async #replace(entry: ToolsetInterpreter, run: RequestedRun, error: unknown): Promise<FinishedRun> {
     if (!isGone(error)) throw error;
     const { interpreters, retryOnCrash } = this.#parts;
     if (!interpreters.has(entry)) return { result: failedCall(`Interpreter ${entry.id} was deleted`) };
@@ -90,28 +95,28 @@ export class Runner {
       const execution = await session.runCode(run.code, optionsOf(run));
       return this.#finish(session, run, { execution, loss: restart });
     }
-    const stderr = `${error.message} Whether the code ran is not known; it was not run again.`;
+    const stderr = `${error.message} The code may or may not have run; it was not run again.`;
     return { result: { success: false, result: null, stdout: '', stderr, ...restartFields(restart) } };
   }
 
   async #finish(
     session: Session,
-    { variable }: CodeRun,
+    { variable }: RequestedRun,
     { execution, loss }: { readonly execution: Execution; readonly loss: Restart | null },
-  ): Promise<Finished> {
-    const { artifacts } = await this.#parts.engine.get();
-    const pictures = await picturesOf(execution, artifacts);
-    const workdir = await this.#parts.workplace.workdir();
+  ): Promise<FinishedRun> {
+    const { artifacts } = await this.#parts.host.get();
+    const figures = await loadFigures(execution, artifacts);
+    const workdir = await this.#parts.setup.workdir();
     const result = {
       ...resultOf(execution, variable),
       ...(restartOf(execution) === null && restartFields(loss)),
-      ...(await figureFields(pictures, { session, workdir })),
+      ...(await figureFields(figures, { session, workdir })),
     };
     return { result, execution };
   }
 }
 
-function optionsOf({ variable, timeoutMs, signal }: CodeRun): RunOptions {
+function optionsOf({ variable, timeoutMs, signal }: RequestedRun): RunOptions {
   return {
     echo: 'all',
     timeoutMs,

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { shortenEnd } from '../../text/excerpt.ts';
 import { forModel } from '../../text/for-model.ts';
-import { readArguments } from '../answers.ts';
+import { readArguments } from '../call.ts';
 import type { CallOptions, Tool, ToolDefinition } from '../tool.ts';
 import type { ManageArguments, ManageResult, RunPythonArguments, RunPythonResult } from './result.ts';
-import type { Finished } from './runner.ts';
+import type { FinishedRun } from './runner.ts';
 
 const MAX_RESULT_CHARS = 10_000;
 
@@ -15,24 +16,24 @@ export const RunArguments = z.strictObject({
 
 const Management = z.strictObject({ operation: z.string(), interpreter_id: z.string().nullish() });
 
-/** What the tools need of their toolset. */
-interface Interpreting {
+/** The part of the toolset that its tools use. */
+interface RunningToolset {
   describe(): Promise<string>;
-  run(args: RunPythonArguments, options: CallOptions): Promise<Finished>;
+  run(args: RunPythonArguments, options: CallOptions): Promise<FinishedRun>;
   manageInterpreters(args: ManageArguments, options: CallOptions): Promise<ManageResult>;
 }
 
 /** `run_python_code` for a model. */
-export function runPythonCodeTool(toolset: Interpreting): Tool {
+export function runPythonCodeTool(toolset: RunningToolset): Tool {
   const name = 'run_python_code';
   return {
     name,
     define: async () => ({
       name,
       description: [
-        'Runs Python code and returns what it printed, showed and wrote. Every expression at the top level is printed.',
+        'Runs Python code and returns its output, figures and files. Every expression at the top level is printed.',
         await toolset.describe(),
-        'Print intermediate results; use result_var_name to get structured data back; figures are captured by themselves.',
+        'Print intermediate results; use result_var_name to get structured data back; figures are captured automatically.',
       ].join(' '),
       parameters: {
         type: 'object',
@@ -41,7 +42,7 @@ export function runPythonCodeTool(toolset: Interpreting): Tool {
           result_var_name: { type: 'string', description: 'Variable whose value is returned as JSON' },
           interpreter_id: {
             type: 'string',
-            description: 'Interpreter to use, as manage_interpreters gave it; without it, the one of this conversation',
+            description: 'Id of an interpreter from manage_interpreters; default: the one of this conversation',
           },
         },
         required: ['code'],
@@ -58,7 +59,7 @@ export function runPythonCodeTool(toolset: Interpreting): Tool {
 }
 
 /** `manage_interpreters` for a model. */
-export function manageInterpretersTool(toolset: Interpreting): Tool {
+export function manageInterpretersTool(toolset: RunningToolset): Tool {
   const name = 'manage_interpreters';
   return {
     name,
@@ -66,19 +67,18 @@ export function manageInterpretersTool(toolset: Interpreting): Tool {
       Promise.resolve({
         name,
         description:
-          'Creates, lists, deletes, restarts and interrupts Python interpreters. There is one already for this conversation; create another only to keep variables apart.',
+          'Creates, lists, deletes, restarts and interrupts Python interpreters. This conversation already has one; create another only to keep variables apart.',
         parameters: {
           type: 'object',
           properties: {
             operation: {
               type: 'string',
               description:
-                '"create", "list", "delete", "restart" (all variables are lost, files stay) or "interrupt" (stops what runs)',
+                '"create", "list", "delete", "restart" (all variables are lost, files stay) or "interrupt" (stops the code that runs)',
             },
             interpreter_id: {
               type: 'string',
-              description:
-                'Interpreter that is meant; without it, restart and interrupt mean the one of this conversation',
+              description: 'Id of the interpreter; restart and interrupt default to the one of this conversation',
             },
           },
           required: ['operation'],
@@ -93,7 +93,7 @@ export function manageInterpretersTool(toolset: Interpreting): Tool {
   };
 }
 
-/** A tool and its arguments, as `list_tools` has them. */
+/** A tool and its arguments, as `list_tools` returns them. */
 export interface ListedTool {
   readonly name: string;
   readonly doc: string;
@@ -115,10 +115,10 @@ export function describeTool({ name, description, parameters }: ToolDefinition):
   return { name, doc: description, inputs };
 }
 
-/** What a model sees: never the fields that are hidden from it. */
-function textOf({ result, execution }: Finished): string {
+/** The text for the model, without the hidden fields. */
+function textOf({ result, execution }: FinishedRun): string {
   const parts = execution === undefined || result.interpreter_crashed ? [result.stderr] : [forModel(execution)];
-  if (result.result !== null) parts.push(`[result: ${shorten(JSON.stringify(result.result))}]`);
+  if (result.result !== null) parts.push(`[result: ${shortenEnd(JSON.stringify(result.result), MAX_RESULT_CHARS)}]`);
   const paths = result.fig_storage_paths ?? (result.fig_storage_path === undefined ? [] : [result.fig_storage_path]);
   if (paths.length > 0) parts.push(`[figures saved as ${paths.join(', ')}]`);
   if (execution?.state.status === 'preserved') parts.push(...restartNote(result));
@@ -127,10 +127,4 @@ function textOf({ result, execution }: Finished): string {
 
 function restartNote({ interpreter_restarted: isRestarted, restart_reason: reason }: RunPythonResult): string[] {
   return isRestarted ? [`[the interpreter was restarted: ${reason}]`] : [];
-}
-
-function shorten(text: string): string {
-  return text.length <= MAX_RESULT_CHARS
-    ? text
-    : `${text.slice(0, MAX_RESULT_CHARS)}… ${text.length - MAX_RESULT_CHARS} characters omitted`;
 }

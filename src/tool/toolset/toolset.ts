@@ -1,7 +1,6 @@
 import { parse } from '../../config.ts';
-import { isAnswer } from '../answers.ts';
-import { readContext } from '../context.ts';
-import { LazyEngine } from '../place/lazy-engine.ts';
+import { isRefusal, readContext } from '../call.ts';
+import { LazyHost } from '../lazy.ts';
 import type { CallContext, CallOptions, Tool } from '../tool.ts';
 import { Interpreters } from './interpreters.ts';
 import { Management } from './management.ts';
@@ -13,21 +12,21 @@ import {
   type RunPythonArguments,
   type RunPythonResult,
 } from './result.ts';
-import { Runner, type Finished } from './runner.ts';
+import { Runner, type FinishedRun } from './runner.ts';
+import { InterpreterSetup } from './setup.ts';
 import { describeTool, manageInterpretersTool, RunArguments, runPythonCodeTool, type ListedTool } from './tools.ts';
-import { Workplace } from './workplace.ts';
 
 type RunPythonOptions = CallOptions & Omit<RunPythonArguments, 'code'>;
 
-/** Interpreters with state for agents: one for each client or chat, and more when asked for. */
+/** Stateful interpreters for agents: one for each client or chat, and more on request. */
 export class PythonInterpreterToolSet implements AsyncDisposable {
   readonly name: string;
   readonly #settings: ToolSetSettings;
-  readonly #engine: LazyEngine;
+  readonly #host: LazyHost;
   readonly #interpreters: Interpreters;
   readonly #management: Management;
   readonly #runner: Runner;
-  readonly #workplace: Workplace;
+  readonly #setup: InterpreterSetup;
   #closing: Promise<void> | undefined;
 
   constructor(options: ToolSetOptions) {
@@ -35,19 +34,22 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     this.name = settings.name;
     this.#settings = settings;
     const { memoryMb } = settings;
-    this.#engine = new LazyEngine(options.engine ?? undefined, memoryMb === undefined ? {} : { limits: { memoryMb } });
-    const workplace = new Workplace(this.#engine, settings);
-    this.#workplace = workplace;
+    this.#host = new LazyHost(
+      options.host ?? options.engine ?? undefined,
+      memoryMb === undefined ? {} : { limits: { memoryMb } },
+    );
+    const setup = new InterpreterSetup(this.#host, settings);
+    this.#setup = setup;
     this.#interpreters = new Interpreters({
-      engine: this.#engine,
-      optionsFor: (caller) => workplace.sessionOptions(caller),
+      host: this.#host,
+      optionsFor: (caller) => setup.sessionOptions(caller),
       maxInterpreters: settings.maxInterpreters,
     });
     this.#management = new Management(this.#interpreters);
     this.#runner = new Runner({
-      engine: this.#engine,
+      host: this.#host,
       interpreters: this.#interpreters,
-      workplace,
+      setup,
       retryOnCrash: settings.retryOnCrash,
     });
   }
@@ -114,8 +116,8 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     return this.runCodeInInterpreter(code, id, resultVariable, options);
   }
 
-  /** `runPythonCode`, together with the execution that the answer was made from. */
-  async run(args: RunPythonArguments, { signal, context }: CallOptions = {}): Promise<Finished> {
+  /** Same as `runPythonCode`, with the execution. */
+  async run(args: RunPythonArguments, { signal, context }: CallOptions = {}): Promise<FinishedRun> {
     try {
       const caller = readContext(context);
       const { code, result_var_name: variable, interpreter_id: id } = parse(RunArguments, args);
@@ -124,14 +126,14 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
       const { timeoutMs } = this.#settings;
       return await this.#runner.run(entry, { code, variable: variable ?? undefined, timeoutMs, signal });
     } catch (error) {
-      if (isAnswer(error)) return { result: failedCall(error.message) };
+      if (isRefusal(error)) return { result: failedCall(error.message) };
       throw error;
     }
   }
 
-  /** Starts the engine now. Where its walls are weaker than they could be, a warning says so. */
+  /** Starts the host now. Emits a warning if its isolation is weaker than usual. */
   async runSetup(): Promise<void> {
-    const { isolation } = await this.#engine.get();
+    const { isolation } = await this.#host.get();
     if (isolation.level === 'namespaces') return;
     process.emitWarning(
       `The toolset ${this.name} executes arbitrary Python code with isolation "${isolation.level}". Run it in a container or a virtual machine, and do not expose it to untrusted input.`,
@@ -143,7 +145,7 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     return this.runSetup();
   }
 
-  /** What a model can call. */
+  /** The tools for a model. */
   tools(): Tool[] {
     return [runPythonCodeTool(this), manageInterpretersTool(this)];
   }
@@ -157,12 +159,12 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     return this.listTools();
   }
 
-  /** Where the code of this toolset runs, in words for a model. */
+  /** Where the code runs, in words for a model. */
   describe(): Promise<string> {
-    return this.#workplace.describe();
+    return this.#setup.describe();
   }
 
-  /** Ends the interpreters of this toolset, and its engine if that is its own. */
+  /** Ends the interpreters of this toolset, and its host if it started that itself. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -177,6 +179,6 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await this.#interpreters.close();
-    await this.#engine.close();
+    await this.#host.close();
   }
 }

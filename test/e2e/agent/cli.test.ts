@@ -211,7 +211,7 @@ test('P-06 agent.chat() without a terminal says what to do instead', async () =>
   // Detached is a session of its own, which has no terminal.
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { detached: true, stdio: 'pipe' });
   const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  assert.match(stdout, /^USAGE There is no terminal to chat on\. Give chat\(\) an input and an output stream\./);
+  assert.match(stdout, /^USAGE This process has no terminal\. Pass an input and an output stream/);
 });
 
 test('U-24 vivarium tools prints the tools in each form', async () => {

@@ -46,7 +46,7 @@ test('a wrong key, a wrong model and a refused request say what to check', async
   const advice: [number, RegExp][] = [
     [401, /status 401: .*Check the API key/],
     [404, /status 404: .*name of the model/],
-    [400, /status 400: .*can call tools/],
+    [400, /status 400: .*supports tools/],
   ];
   for (const [status, message] of advice) {
     const { llm, server } = await script([{ status }]);
@@ -97,7 +97,10 @@ test('an endpoint that is not there says so', async () => {
   const { environment } = server;
   await server[Symbol.asyncDispose]();
   const llm = new OpenAILLM({ maxRetries: 0 }, environment);
-  await assert.rejects(new FunctionCallingAgent({ llm }).run('?'), { code: 'LLM_FAILED', message: /endpoint runs/ });
+  await assert.rejects(new FunctionCallingAgent({ llm }).run('?'), {
+    code: 'LLM_FAILED',
+    message: /endpoint is running/,
+  });
 });
 
 test('S-22 tokens come while the model still writes', async () => {

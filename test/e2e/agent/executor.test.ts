@@ -85,7 +85,7 @@ test('S-53 L-46 a function is a tool: schema and words from its parameters, argu
   assert.deepEqual(await multiply.call({ a: 21 }), { text: '42', payload: 42, isError: false });
   const refused = await multiply.call({ a: 'x' });
   assert.equal(refused.isError, true);
-  assert.match(refused.text, /The arguments do not fit: .*expected number[^]*at a/);
+  assert.match(refused.text, /The arguments are invalid: .*expected number[^]*at a/);
 });
 
 test('L-46 what a function returns is text or JSON, and what it throws is told to the model', async () => {

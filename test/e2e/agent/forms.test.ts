@@ -3,9 +3,7 @@ import assert from 'node:assert/strict';
 import { AIMessage, type ToolMessage } from '@langchain/core/messages';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { test } from 'vitest';
-import { toAiSdkTool } from '../../../src/tool/ai-sdk-form.ts';
-import { toLangChainTool } from '../../../src/tool/langchain-form.ts';
-import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../../src/tool/schema-forms.ts';
+import { toAiSdkTool, toAnthropicTool, toLangChainTool, toMcpTool, toOpenAITool } from '../../../src/tool/formats.ts';
 import { code, script, useHost } from './laboratory.ts';
 
 const lab = useHost();

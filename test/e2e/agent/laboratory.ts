@@ -37,10 +37,10 @@ export function useHost(): Laboratory {
       return host;
     },
     get tool() {
-      return new CodeInterpreterTool({ engine: host, artifactDir, timeout: 60, memoryLimitMb: 1024 });
+      return new CodeInterpreterTool({ host, artifactDir, timeout: 60, memoryLimitMb: 1024 });
     },
     get toolset() {
-      return new PythonInterpreterToolSet({ name: 'python', engine: host });
+      return new PythonInterpreterToolSet({ name: 'python', host });
     },
     get python() {
       const [python] = this.toolset.tools();

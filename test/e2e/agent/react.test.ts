@@ -168,7 +168,7 @@ test('code that the length of a reply cuts off does not run', async () => {
   const { llm } = await script([cut, { text: 'Final Answer: I see.' }]);
   const agent = new ReActAgent({ llm, tools: [lab.tool] });
   assert.equal(await agent.run('?'), 'I see.');
-  assert.match(agent.memory.steps[0]?.observation ?? '', /cut off at its longest length\. Nothing ran/);
+  assert.match(agent.memory.steps[0]?.observation ?? '', /cut off at its maximum length\. Nothing ran/);
 });
 
 test('U-52 without action and answer the model is reminded of the format once, then its words are the answer', async () => {

@@ -15,17 +15,17 @@ import {
   type Tool,
 } from '../../../src/tools.ts';
 
-let engine: Host;
+let host: Host;
 let bare: Host;
 let shown: string;
 beforeAll(async () => {
-  [engine, bare] = await Promise.all([createHost(), createHost({ isolation: 'none', poolSize: 0, preload: [] })]);
+  [host, bare] = await Promise.all([createHost(), createHost({ isolation: 'none', poolSize: 0, preload: [] })]);
   shown = await mkdtemp(path.join(os.tmpdir(), 'access-'));
   await chmod(shown, 0o755);
   await writeFile(path.join(shown, 'given.txt'), 'given');
 });
 afterAll(async () => {
-  await engine?.close();
+  await host?.close();
   await bare?.close();
   await rm(shown, { recursive: true, force: true });
 });
@@ -41,14 +41,14 @@ type Options = ConstructorParameters<typeof IPythonInterpreter>[0];
 /** The three interfaces, made with the same options. */
 const MAKERS: Readonly<Record<string, (options: Options) => Opened>> = {
   PythonInterpreterToolSet: (options) => {
-    const toolset = new PythonInterpreterToolSet({ name: 'python', engine, ...options });
+    const toolset = new PythonInterpreterToolSet({ name: 'python', host, ...options });
     onTestFinished(() => toolset.close());
     const [tool] = toolset.tools();
     if (tool === undefined) throw new Error('the toolset has no tools');
     return { tool, print: async (code) => (await toolset.run_python_code(code)).stdout };
   },
   CodeInterpreterTool: (options) => {
-    const tool = new CodeInterpreterTool({ engine, timeout: 30, ...options });
+    const tool = new CodeInterpreterTool({ host, timeout: 30, ...options });
     const print = async (code: string) => {
       const { output } = await tool.run({ code });
       return (JSON.parse(output) as { stdout: string }).stdout;
@@ -56,9 +56,9 @@ const MAKERS: Readonly<Record<string, (options: Options) => Opened>> = {
     return { tool, print };
   },
   IPythonInterpreter: (options) => {
-    const host = new IPythonInterpreter({ engine, ...options });
-    onTestFinished(() => host.close());
-    return { tool: host.toTool(), print: async (code) => (await host.run(code)).formatResult() };
+    const interpreter = new IPythonInterpreter({ host, ...options });
+    onTestFinished(() => interpreter.close());
+    return { tool: interpreter.toTool(), print: async (code) => (await interpreter.run(code)).formatResult() };
   },
 };
 
@@ -86,7 +86,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
     expect((await closed.tool.define()).description).toMatch(/no network|Internet access for this session is disabled/);
     const { description } = await opened.tool.define();
     expect(description).toMatch(
-      /network of the host can be reached|Internet access for this session is that of the host/,
+      /can use the network of the machine|Internet access for this session is that of the machine/,
     );
     expect(description).not.toContain('nothing can be installed');
   });
@@ -98,14 +98,14 @@ for (const [name, make] of Object.entries(MAKERS)) {
     expect(await make({}).print(code)).toBe('False None\n');
     const opened = make({ mounts, environment: { CITY: 'Paris' } });
     expect(await opened.print(code)).toBe('given Paris\n');
-    expect((await opened.tool.define()).description).toContain('/given is of the host and can be read only.');
+    expect((await opened.tool.define()).description).toContain('/given is shared with the machine and read-only.');
     expect(await opened.print('try:\n    open("/given/x", "w")\nexcept OSError: print("no")')).toBe('no\n');
   });
 
   test(`X-07 ${name}: where there are no walls the tool text and the result say so`, async () => {
-    const { tool } = make({ engine: bare });
+    const { tool } = make({ host: bare });
     const { description } = await tool.define();
-    expect(description).toContain('there are no walls: the code runs with the files, the network and the rights');
+    expect(description).toContain('there is no isolation: the code runs with the files, the network and the rights');
     expect(description).not.toContain('nothing can be installed');
     const argument = name === 'IPythonInterpreter' ? 'command' : 'code';
     expect((await tool.call({ [argument]: '1' })).payload).toMatchObject({ isolation: 'none' });
@@ -113,34 +113,34 @@ for (const [name, make] of Object.entries(MAKERS)) {
   });
 }
 
-test('X-07 what an engine gives to sessions is not taken away by a tool that adds to it', async () => {
+test('X-07 what a host gives to sessions is not taken away by a tool that adds to it', async () => {
   const mounts = [{ source: shown, target: '/given' }];
   await using own = await createHost({ poolSize: 0, preload: [], mounts, environment: { CITY: 'Rome' } });
   const workdir = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
   await chmod(workdir, 0o777);
   onTestFinished(() => rm(workdir, { recursive: true, force: true }));
-  await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: own, workdir });
+  await using toolset = new PythonInterpreterToolSet({ name: 'python', host: own, workdir });
   const { stdout } = await toolset.run_python_code('print(open("/given/given.txt").read(), os.environ["CITY"])');
   expect(stdout).toBe('given Rome\n');
 });
 
 test('X-07 a batch passes on what it was given', async () => {
-  await using batch = new BatchIPythonInterpreter({ engine, environment: { CITY: 'Oslo' } });
+  await using batch = new BatchIPythonInterpreter({ host, environment: { CITY: 'Oslo' } });
   const { result } = await batch.call('import os; os.environ["CITY"]');
   expect(result).toEqual([{ type: 'text', content: "'Oslo'" }]);
 });
 
 test('X-07 results of runs without walls say so in their own shape', async () => {
-  const tool = new CodeInterpreterTool({ engine: bare, timeout: 30 });
+  const tool = new CodeInterpreterTool({ host: bare, timeout: 30 });
   expect((await tool.run({ code: '1' })).metadata).toEqual({ isolation: 'none' });
-  await using host = new IPythonInterpreter({ engine: bare });
-  expect((await host.run('1')).isolation).toBe('none');
+  await using interpreter = new IPythonInterpreter({ host: bare });
+  expect((await interpreter.run('1')).isolation).toBe('none');
 });
 
 test('X-21 a workdir can be opened for reading alone; figures are kept in the workspace', async () => {
   await using toolset = new PythonInterpreterToolSet({
     name: 'python',
-    engine,
+    host,
     workdir: shown,
     workdirWritable: false,
   });
@@ -152,7 +152,7 @@ test('X-21 a workdir can be opened for reading alone; figures are kept in the wo
   expect((await toolset.run_python_code(`os.path.exists(${JSON.stringify(stored)})`)).stdout).toBe('True\n');
   expect((await toolset.run_python_code('plt.savefig(GLOBAL_FIG_DIR + "/a.png")')).success).toBe(true);
   expect((await toolset.tools()[0]?.define())?.description).toContain(
-    `${shown}, shared with the host, and can only be read`,
+    `${shown}; it is shared with the machine, and is read-only`,
   );
   expect(await readFile(path.join(shown, 'given.txt'), 'utf8')).toBe('given');
 });

@@ -17,18 +17,18 @@ import {
   type IPythonOptions,
 } from '../../../src/tools.ts';
 
-let engine: Host;
+let host: Host;
 let shared: IPythonInterpreter;
 beforeAll(async () => {
-  engine = await createHost({ preload: [] });
-  shared = new IPythonInterpreter({ engine });
+  host = await createHost({ preload: [] });
+  shared = new IPythonInterpreter({ host });
 });
-afterAll(() => engine?.close());
+afterAll(() => host?.close());
 
 function open(options: IPythonOptions = {}): IPythonInterpreter {
-  const host = new IPythonInterpreter({ engine, ...options });
-  onTestFinished(() => host.close());
-  return host;
+  const interpreter = new IPythonInterpreter({ host, ...options });
+  onTestFinished(() => interpreter.close());
+  return interpreter;
 }
 
 const textOf = ({ result, errmsg }: ActionReturn): string | undefined => errmsg ?? result?.[0]?.content;
@@ -136,7 +136,7 @@ test('L-48 tools are listed, found and made by name', () => {
   expect(list_tools()).toContain('IPythonInterpreter');
   expect(get_tool_cls('IPythonInterpreter')).toBe(IPythonInterpreter);
   expect(get_tool('FinishAction')).toBeInstanceOf(FinishAction);
-  expect(get_tool('IPythonInterpreter', { timeout: 3, engine }).timeout).toBe(3);
+  expect(get_tool('IPythonInterpreter', { timeout: 3, host }).timeout).toBe(3);
   // @ts-expect-error - a name from JavaScript
   expect(() => get_tool_cls('toString')).toThrow(/no tool named "toString"/);
 });

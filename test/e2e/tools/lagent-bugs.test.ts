@@ -24,7 +24,7 @@ test('LB-04 a call takes no longer than its code', async () => {
 });
 
 test('LB-05 a cell that timed out leaves nothing to the next result', async () => {
-  const host = open();
+  const interpreter = open();
   const late = `
 import threading, time
 def chatter():
@@ -33,8 +33,8 @@ def chatter():
         time.sleep(0.01)
 threading.Thread(target=chatter, daemon=True).start()
 while True: time.sleep(0.05)`;
-  expect((await host.run(late, 0.3)).errmsg).toMatch(/^(late\n)+Timeout/);
-  expect(textOf(await host.run('import time; time.sleep(0.2); "next"'))).toBe("'next'");
+  expect((await interpreter.run(late, 0.3)).errmsg).toMatch(/^(late\n)+Timeout/);
+  expect(textOf(await interpreter.run('import time; time.sleep(0.2); "next"'))).toBe("'next'");
 });
 
 test('LB-07 two instances, and two conversations of one, see nothing of each other', async () => {
@@ -51,7 +51,7 @@ test('LB-10 a display backend that the host asks for changes nothing', async () 
   process.env['MPLBACKEND'] = 'TkAgg';
   onTestFinished(() => void delete process.env['MPLBACKEND']);
   await using own = await createHost({ poolSize: 0, preload: [] });
-  const { result } = await open({ engine: own }).run('import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()');
+  const { result } = await open({ host: own }).run('import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()');
   expect(result?.[1]).toMatchObject({ type: 'image' });
 });
 
@@ -64,12 +64,12 @@ test('LB-13 LB-14 a value and output come together, and the word Error is no fai
 
 test('X-06 U-06 a conversation whose session was evicted goes on in a fresh one, and is told so once', async () => {
   await using own = await createHost({ poolSize: 0, preload: [], idleMs: 40 });
-  const host = open({ engine: own });
-  await host.run('x = 1');
+  const interpreter = open({ host: own });
+  await interpreter.run('x = 1');
   await expect.poll(async () => (await own.listSessions()).length).toBe(0);
-  expect(textOf(await host.run('"x" in globals()'))).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
+  expect(textOf(await interpreter.run('"x" in globals()'))).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
   await expect.poll(async () => (await own.listSessions()).length).toBe(0);
-  const { text } = await host.toTool().call({ command: '"x" in globals()' });
+  const { text } = await interpreter.toTool().call({ command: '"x" in globals()' });
   expect(text).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
 });
 
@@ -107,9 +107,9 @@ print("sk-secret" in str(dict(os.environ)), "sk-secret" in subprocess.run("env; 
 });
 
 test('a crash is an answer, and the variables are there', async () => {
-  const host = open();
-  await host.run('x = 1');
-  const crash = await host.run('import os\nos.kill(os.getpid(), 11)');
+  const interpreter = open();
+  await interpreter.run('x = 1');
+  const crash = await interpreter.run('import os\nos.kill(os.getpid(), 11)');
   expect(crash.errmsg).toMatch(/crashed: .*SIGSEGV[^]*every variable is as it was/);
-  expect(textOf(await host.run('x'))).toBe('1');
+  expect(textOf(await interpreter.run('x'))).toBe('1');
 });

@@ -25,20 +25,22 @@ import {
   TimeoutError,
   TupleParser,
 } from '../../../src/tools.ts';
-import { engine, open, run, shared, textOf, workDir } from './lagent-laboratory.ts';
+import { host, open, run, shared, textOf, workDir } from './lagent-laboratory.ts';
 
 test('L-01 the constructor has its defaults and runs scripts in a notebook’s manner', async () => {
-  const host = new IPythonInterpreter();
-  expect([host.timeout, host.enable, host.name]).toEqual([20, true, 'IPythonInterpreter']);
-  expect(host).toBeInstanceOf(BaseAction);
+  const interpreter = new IPythonInterpreter();
+  expect([interpreter.timeout, interpreter.enable, interpreter.name]).toEqual([20, true, 'IPythonInterpreter']);
+  expect(interpreter).toBeInstanceOf(BaseAction);
   expect(await run('x = 20\nx + 1')).toBe('21');
   // @ts-expect-error - a misspelt option of a caller from JavaScript
   expect(() => open({ time_out: 5 })).toThrow(/time_out/);
 });
 
 test('L-02 LB-02 LB-03 the timeout is the duration, and the text has its number', async () => {
-  const host = open({ timeout: 0.4 });
-  const noisy = await host.run('import time\nwhile True:\n    print(".", end="", flush=True)\n    time.sleep(0.05)');
+  const interpreter = open({ timeout: 0.4 });
+  const noisy = await interpreter.run(
+    'import time\nwhile True:\n    print(".", end="", flush=True)\n    time.sleep(0.05)',
+  );
   expect(noisy).toMatchObject({ result: null, state: ActionStatusCode.API_ERROR });
   expect(noisy.errmsg).toMatch(/^\.+\nTimeout\. No response after 0\.4 seconds\.$/);
   expect(() => open({ timeout: 0 })).toThrow(/timeout of 0 seconds/);
@@ -54,10 +56,10 @@ test('L-03 LB-11 files of the user data directory are loaded by name, also as EN
   expect(textOf(await open({ userDataDir: `${directory}/` }).run(read))).toBe("'1,2'");
   process.env['USER_DATA_DIR'] = directory;
   onTestFinished(() => void delete process.env['USER_DATA_DIR']);
-  const host = open();
-  expect(textOf(await host.run(read))).toBe("'1,2'");
-  expect(textOf(await host.run('open("new", "w")'))).toContain('Read-only file system');
-  expect(host.description.description).toContain(`current directory, ${directory}`);
+  const interpreter = open();
+  expect(textOf(await interpreter.run(read))).toBe("'1,2'");
+  expect(textOf(await interpreter.run('open("new", "w")'))).toContain('Read-only file system');
+  expect(interpreter.description.description).toContain(`current directory, ${directory}`);
   expect((await open({ userDataDir: '/none' }).run('1')).errmsg).toContain('user_data_dir /none');
   await expect(open({ userDataDir: '/none' }).runOrThrow('1')).rejects.toThrow(/user_data_dir \/none/);
 });
@@ -112,21 +114,21 @@ test('L-08 start_kernel starts a manager and a client', async () => {
 });
 
 test('L-09 initialize opens the session and runs the start code', async () => {
-  const host = open();
-  const before = (await engine.listSessions()).length;
-  await Promise.all([host.initialize(), host.initialize()]);
-  expect(await engine.listSessions()).toHaveLength(before + 1);
+  const interpreter = open();
+  const before = (await host.listSessions()).length;
+  await Promise.all([interpreter.initialize(), interpreter.initialize()]);
+  expect(await host.listSessions()).toHaveLength(before + 1);
 });
 
 test('L-10 L-42 LB-15 reset leaves neither variables nor modules nor environment', async () => {
-  const host = open();
-  await host.run('import os, json\nx = 1\nos.environ["LEFT"] = "1"\njson.left = 1\nos.chdir("/tmp")');
-  await host.reset();
-  const seen = await host.run(
+  const interpreter = open();
+  await interpreter.run('import os, json\nx = 1\nos.environ["LEFT"] = "1"\njson.left = 1\nos.chdir("/tmp")');
+  await interpreter.reset();
+  const seen = await interpreter.run(
     'import os, json\n("x" in globals(), os.environ.get("LEFT"), hasattr(json, "left"), os.getcwd())',
   );
   expect(textOf(seen)).toBe("(False, None, False, '/workspace')");
-  expect(textOf(await host.run('!ls'))).toContain('! is disabled');
+  expect(textOf(await interpreter.run('!ls'))).toContain('! is disabled');
 });
 
 test('L-11 run takes a timeout of its own', async () => {
@@ -137,15 +139,15 @@ test('L-11 run takes a timeout of its own', async () => {
 });
 
 test('L-12 LB-01 the tool text tells the truth: real limit, real drive, no internet', async () => {
-  const host = open({ timeout: 7 });
-  const { description } = await host.toTool().define();
+  const interpreter = open({ timeout: 7 });
+  const { description } = await interpreter.toTool().define();
   expect(description).toContain('stateful Jupyter notebook environment');
   expect(description).toContain('time out after 7.0 seconds');
   expect(description).toContain("The drive at '/mnt/data' can be used to save and persist user files.");
   expect(description).toContain('Internet access for this session is disabled.');
-  await host.run('open("/mnt/data/kept", "w").write("kept")');
-  expect(textOf(await host.run('open("/mnt/data/kept").read()'))).toBe("'kept'");
-  const dialled = await host.run('import socket; socket.create_connection(("192.0.2.1", 80), 2)');
+  await interpreter.run('open("/mnt/data/kept", "w").write("kept")');
+  expect(textOf(await interpreter.run('open("/mnt/data/kept").read()'))).toBe("'kept'");
+  const dialled = await interpreter.run('import socket; socket.create_connection(("192.0.2.1", 80), 2)');
   expect(dialled.errmsg).toContain('OSError');
 });
 
@@ -267,7 +269,7 @@ test('L-43 U-22 the four forms of input give the same', async () => {
 });
 
 test('L-50 LB-07 a batch runs each index in a session of its own', async () => {
-  await using batch = new BatchIPythonInterpreter({ engine, workDir });
+  await using batch = new BatchIPythonInterpreter({ host, workDir });
   await batch.call(['x = 1', 'x = 2', 'y = 3'], [0, 1, 7]);
   const seen = await batch.call(['x', '"x" in globals()', 'x'], [1, 7, 0]);
   expect(seen.map(textOf)).toEqual(['2', 'False', '1']);
@@ -279,7 +281,7 @@ test('L-50 LB-07 a batch runs each index in a session of its own', async () => {
 
 test('L-50 X-04 an index that finds no room is one answer among the others', async () => {
   await using small = await createHost({ maxSessions: 2, poolSize: 0, preload: [] });
-  await using batch = new BatchIPythonInterpreter({ engine: small, workDir });
+  await using batch = new BatchIPythonInterpreter({ host: small, workDir });
   const answers = await batch.call(['1', '2', '3']);
   expect(answers.map(({ state }) => state)).toEqual([0, 0, ActionStatusCode.API_ERROR]);
   expect(answers[2]?.errmsg).toContain('maxSessions');

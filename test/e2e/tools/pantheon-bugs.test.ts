@@ -13,7 +13,7 @@ test('PB-02 an endless loop ends at the limit, with its output and its variables
   await toolset.run_python_code('x = 1');
   const result = await toolset.run_python_code('print("begun", flush=True)\nwhile True: pass');
   expect(result).toMatchObject({ success: false, stdout: 'begun\n' });
-  expect(result.stderr).toContain('stopped at its limit of 0.3 seconds');
+  expect(result.stderr).toContain('The run timed out after 300 ms.');
   expect(await toolset.run_python_code('x')).toEqual({ success: true, result: null, stdout: '1\n', stderr: '' });
 });
 
@@ -44,9 +44,9 @@ test('P-44 code that crashes twice, when it may, gets the answer of a failed res
   );
 });
 
-test('P-44 an engine that is gone is a failed restart, not an exception', async () => {
+test('P-44 a host that is gone is a failed restart, not an exception', async () => {
   const own = await createHost({ poolSize: 0, preload: [] });
-  const toolset = open({ engine: own });
+  const toolset = open({ host: own });
   await toolset.run_python_code('x = 1');
   await own.close();
   const result = await toolset.run_python_code('x');
@@ -56,7 +56,7 @@ test('P-44 an engine that is gone is a failed restart, not an exception', async 
 
 test('P-11 an interpreter that was evicted is opened again, and the loss is said once', async () => {
   await using own = await createHost({ poolSize: 0, preload: [], idleMs: 40 });
-  const toolset = open({ engine: own });
+  const toolset = open({ host: own });
   const { interpreters = [] } = await (await toolset.run_python_code('x = 1'), toolset.listInterpreters());
   const id = interpreters[0]?.id ?? '';
   await expect.poll(async () => (await own.listSessions()).length).toBe(0);
@@ -176,9 +176,9 @@ test('PB-12 the 21st interpreter is a clear error at once, and deleting one make
   expect((await toolset.run_python_code('1')).success).toBe(true);
 });
 
-test('P-04 the cap of a shared engine is a clear error as well', async () => {
+test('P-04 the cap of a shared host is a clear error as well', async () => {
   await using small = await createHost({ maxSessions: 1, poolSize: 0, preload: [] });
-  const toolset = open({ engine: small });
+  const toolset = open({ host: small });
   await toolset.run_python_code('1');
   const { success, stderr } = await toolset.run_python_code('1', { context: { clientId: 'other' } });
   expect({ success, says: stderr.includes('maxSessions') }).toEqual({ success: false, says: true });

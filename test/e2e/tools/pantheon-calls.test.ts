@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PythonInterpreterToolSet } from '../../../src/tools.ts';
-import { engine, open } from './pantheon-laboratory.ts';
+import { host, open } from './pantheon-laboratory.ts';
 
 test('P-09 P-47 an id counts under either spelling, and a context that is not understood is refused', async () => {
   const toolset = open();
@@ -33,7 +33,7 @@ test('U-05 P-44 a restart is a fresh interpreter under the same id, also where c
   const { interpreter_id: id = '' } = await toolset.new_interpreter();
   await toolset.run_code_in_interpreter('x = 1; open("kept", "w").write("file")', id);
   const endless = toolset.run_code_in_interpreter('while True: pass', id);
-  await expect.poll(async () => (await (await engine.getSession(id)).info()).status).toBe('running');
+  await expect.poll(async () => (await (await host.getSession(id)).info()).status).toBe('running');
   const restarted = await toolset.manage_interpreters({ operation: 'restart', interpreter_id: id });
   expect(restarted).toEqual({ success: true, interpreter_id: id });
   expect((await endless).success).toBe(false);
@@ -50,7 +50,7 @@ test('U-05 an interrupt stops the code and keeps the variables; without an id it
   const { interpreters = [] } = await toolset.list_interpreters(mine.context);
   const endless = toolset.run_python_code('while True: pass', mine);
   await expect
-    .poll(async () => (await (await engine.getSession(interpreters[0]?.id ?? '')).info()).status)
+    .poll(async () => (await (await host.getSession(interpreters[0]?.id ?? '')).info()).status)
     .toBe('running');
   expect(await interrupt()).toEqual({ success: true, interpreter_id: interpreters[0]?.id });
   expect((await endless).success).toBe(false);
@@ -95,7 +95,7 @@ test('P-53 variables of the context are in PANTHEON_CONTEXT; more than a program
   const { result } = await toolset.run_python_code(code, { context, result_var_name: 'context' });
   expect(result).toEqual({ workdir: null, chat_id: 'c', user: 'Ada', levels: [1, 2] });
   const large = { chat_id: 'd', variables: { text: 'x'.repeat(200_000) } };
-  expect((await toolset.run_python_code('1', { context: large })).error).toContain('Hand large data over as a file');
+  expect((await toolset.run_python_code('1', { context: large })).error).toContain('Pass large data as a file');
 });
 
 test('P-50 figures can be saved in GLOBAL_FIG_DIR from the first call on', async () => {

@@ -1,4 +1,4 @@
-/** One engine for the toolsets of a test file; importing it starts the engine and closes it at the end. */
+/** One host for the toolsets of a test file; importing it starts the host and closes it at the end. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,14 +6,14 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { createHost, type Host } from '../../../src/index.ts';
 import { PythonInterpreterToolSet, type ToolSetOptions } from '../../../src/tools.ts';
 
-export let engine: Host;
+export let host: Host;
 beforeAll(async () => {
-  engine = await createHost();
+  host = await createHost();
 });
-afterAll(() => engine?.close());
+afterAll(() => host?.close());
 
 export function open(options: Partial<ToolSetOptions> = {}): PythonInterpreterToolSet {
-  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, ...options });
+  const toolset = new PythonInterpreterToolSet({ name: 'python', host, ...options });
   onTestFinished(() => toolset.close());
   return toolset;
 }

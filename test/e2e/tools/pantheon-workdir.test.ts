@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createHost, type Host } from '../../../src/index.ts';
 import { PythonInterpreterToolSet } from '../../../src/tools.ts';
 
-let engine: Host;
+let host: Host;
 beforeAll(async () => {
-  engine = await createHost({ preload: [] });
+  host = await createHost({ preload: [] });
 });
-afterAll(() => engine?.close());
+afterAll(() => host?.close());
 
 function open(workdir: string): PythonInterpreterToolSet {
-  const toolset = new PythonInterpreterToolSet({ name: 'python', engine, workdir });
+  const toolset = new PythonInterpreterToolSet({ name: 'python', host, workdir });
   onTestFinished(() => toolset.close());
   return toolset;
 }

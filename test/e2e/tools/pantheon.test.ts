@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { createHost } from '../../../src/index.ts';
 import { PythonInterpreterToolSet } from '../../../src/tools.ts';
-import { engine, open, sharedDirectory } from './pantheon-laboratory.ts';
+import { host, open, sharedDirectory } from './pantheon-laboratory.ts';
 
 /** The next warning of this process with this code. */
 async function warning(code: string): Promise<Error> {
@@ -17,7 +17,7 @@ async function warning(code: string): Promise<Error> {
 
 const PLOT = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n';
 
-test('P-01 the constructor takes name, workdir, engine and init_code, and nothing that it does not know', () => {
+test('P-01 the constructor takes name, workdir, host and init_code, and nothing that it does not know', () => {
   expect(open({ workdir: null, init_code: 'x = 1' })).toBeInstanceOf(PythonInterpreterToolSet);
   // @ts-expect-error - a misspelt option of a caller from JavaScript
   expect(() => open({ work_dir: '/tmp' })).toThrow(/work_dir/);
@@ -26,7 +26,7 @@ test('P-01 the constructor takes name, workdir, engine and init_code, and nothin
 test('P-02 the name is required', () => {
   expect(open({ name: 'science' }).name).toBe('science');
   // @ts-expect-error - left out by a caller from JavaScript
-  expect(() => new PythonInterpreterToolSet({ engine })).toThrow(/name/);
+  expect(() => new PythonInterpreterToolSet({ host })).toThrow(/name/);
 });
 
 test('P-03 the workdir is the current directory, relative paths lead there, and it must exist', async () => {
@@ -41,7 +41,7 @@ test('P-03 the workdir is the current directory, relative paths lead there, and 
   const lost = await open({ workdir: path.join(workdir, 'none') }).run_python_code('1');
   expect(lost).toMatchObject({
     success: false,
-    stderr: expect.stringContaining('Name a directory that exists') as unknown,
+    stderr: expect.stringContaining('Name an existing directory') as unknown,
   });
 });
 
@@ -52,13 +52,13 @@ test('P-03 a workdir that sessions cannot write is refused with the way out', as
   expect({ success, says: /chmod o\+rwx/.test(stderr) }).toEqual({ success: false, says: true });
 });
 
-test('P-04 toolsets share an engine and its caps; without one they start and close their own', async () => {
+test('P-04 toolsets share a host and its caps; without one they start and close their own', async () => {
   const [first, second] = [open({ name: 'a' }), open({ name: 'b' })];
-  const before = (await engine.listSessions()).length;
+  const before = (await host.listSessions()).length;
   await Promise.all([first.run_python_code('x = 1'), second.run_python_code('x = 2')]);
-  expect(await engine.listSessions()).toHaveLength(before + 2);
+  expect(await host.listSessions()).toHaveLength(before + 2);
   await first.close();
-  expect(await engine.listSessions()).toHaveLength(before + 1);
+  expect(await host.listSessions()).toHaveLength(before + 1);
   const own = new PythonInterpreterToolSet({ name: 'own' });
   expect((await own.run_python_code('print(1)')).stdout).toBe('1\n');
   await Promise.all([own.close(), own.close()]);
@@ -200,7 +200,7 @@ test('P-20 the promised libraries can be imported, and the tool text lists the r
   const names = 'pandas, numpy, scipy, matplotlib, seaborn, plotly, sklearn, statsmodels, datetime, collections, json';
   expect(await toolset.run_python_code(`import ${names}`)).toMatchObject({ success: true, stderr: '' });
   const definition = await toolset.tools()[0]?.define();
-  for (const [name, version] of Object.entries(engine.environment.libraries)) {
+  for (const [name, version] of Object.entries(host.environment.libraries)) {
     expect(definition?.description).toContain(`${name} ${version}`);
   }
 });
@@ -280,6 +280,6 @@ test('P-26 code meets walls, and where there are none a warning says so', async 
   expect(dial).toMatchObject({ success: false, stderr: expect.stringContaining('OSError') as unknown });
   await using bare = await createHost({ isolation: 'none', poolSize: 0, preload: [] });
   const warned = warning('VIVARIUM_WEAK_ISOLATION');
-  await open({ engine: bare }).runSetup();
+  await open({ host: bare }).runSetup();
   expect((await warned).message).toMatch(/arbitrary Python code with isolation "none"/);
 });

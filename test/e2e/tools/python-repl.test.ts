@@ -1,4 +1,4 @@
-/** The tool without walls that agents of SynapseKit know. */
+/** The tool without isolation that agents of SynapseKit know. */
 import { on } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -27,12 +27,12 @@ async function warning(code: string): Promise<Error> {
   throw new Error('never warned');
 }
 
-test('S-16 U-17 the unconfined tool must be asked for in words, and warns', async () => {
+test('S-16 U-17 the unconfined tool must be requested explicitly, and warns', async () => {
   // @ts-expect-error - the words are left out
-  expect(() => new PythonREPLTool()).toThrow(/asked for in words.*CodeInterpreterTool/);
+  expect(() => new PythonREPLTool()).toThrow(/requested explicitly.*CodeInterpreterTool/);
   // @ts-expect-error - other words
-  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/asked for in words/);
-  expect((await warned).message).toContain('without walls');
+  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/requested explicitly/);
+  expect((await warned).message).toContain('without isolation');
   expect((await repl.define()).description).toMatch(/UNCONFINED.*only use in trusted environments/);
   const host = path.join(directory, 'host.txt');
   await writeFile(host, 'of the host');

@@ -12,20 +12,20 @@ import {
   type ToolResult,
 } from '../../../src/tools.ts';
 
-let engine: Host;
+let host: Host;
 let artifactDir: string;
 beforeAll(async () => {
-  engine = await createHost();
+  host = await createHost();
   artifactDir = await mkdtemp(path.join(os.tmpdir(), 'code-interpreter-'));
 });
 afterAll(async () => {
-  await engine?.close();
+  await host?.close();
   await rm(artifactDir, { recursive: true, force: true });
 });
 
 /** With time enough for a busy machine; the default limits have tests of their own. */
 function open(options: CodeInterpreterOptions = {}): CodeInterpreterTool {
-  return new CodeInterpreterTool({ engine, artifactDir, timeout: 30, ...options });
+  return new CodeInterpreterTool({ host, artifactDir, timeout: 30, ...options });
 }
 
 const payloadOf = (result: ToolResult): CodeInterpreterPayload => JSON.parse(result.output) as CodeInterpreterPayload;
@@ -45,7 +45,7 @@ function isRunning(mark: string): boolean {
 }
 
 test('S-01 the defaults are 5.0 seconds and 256 MB', async () => {
-  const { description } = await new CodeInterpreterTool({ engine, artifactDir }).define();
+  const { description } = await new CodeInterpreterTool({ host, artifactDir }).define();
   expect(description).toContain('5.0 seconds and use 256 MB of memory');
   // @ts-expect-error - a misspelt option of a caller from JavaScript
   expect(() => open({ memory: 5 })).toThrow(/memory/);
@@ -171,7 +171,7 @@ test('S-13 SB-02 U-38 every file is listed with its size, and is still there aft
 });
 
 test('S-13 without a directory of the caller’s, files are in the data directory', async () => {
-  const result = await new CodeInterpreterTool({ engine, timeout: 30 }).run({ code: 'open("a", "w").write("1")' });
+  const result = await new CodeInterpreterTool({ host, timeout: 30 }).run({ code: 'open("a", "w").write("1")' });
   const [file] = payloadOf(result).files;
   onTestFinished(() => rm(path.dirname(path.dirname(file?.path ?? '')), { recursive: true }));
   expect(await readFile(file?.path ?? '', 'utf8')).toBe('1');
@@ -190,7 +190,7 @@ test('S-15 S-47 larger limits hold, and 0 is no limit but that of the machine', 
 });
 
 test('S-17 the memory limit is enforced by something, and it is said by what', () => {
-  expect(engine.isolation.memory.length).toBeGreaterThan(0);
+  expect(host.isolation.memory.length).toBeGreaterThan(0);
 });
 
 test('S-27 the tool text orders what the prompt of the tutorial orders', async () => {
@@ -342,6 +342,6 @@ test('arguments that do not fit, and a full house, are answers', async () => {
   expect(await open().call({})).toMatchObject({ isError: true, text: 'No code provided.' });
   await using small = await createHost({ maxSessions: 1, poolSize: 0, preload: [] });
   await using _ = await small.createSession();
-  const refused = await open({ engine: small }).run({ code: '1' });
+  const refused = await open({ host: small }).run({ code: '1' });
   expect(refused).toMatchObject({ is_error: true, error: expect.stringContaining('maxSessions') as unknown });
 });

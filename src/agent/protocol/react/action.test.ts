@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { ParameterSchema, ToolDefinition } from '../../../tool/tool.ts';
 import type { RequestedCall } from '../protocol.ts';
-import { readWish, type Wish } from './action.ts';
+import { readMove, type WrittenMove } from './action.ts';
 import { Scanner } from './scanner.ts';
 
 function define(name: string, properties: ParameterSchema['properties'], required: readonly string[]): ToolDefinition {
@@ -17,11 +17,11 @@ const TOOLS = [
   define('list', {}, []),
 ];
 
-function wish(reply: string, isCut = false): Wish {
+function wish(reply: string, isCut = false): WrittenMove {
   const scanner = new Scanner();
   scanner.feed(reply);
   scanner.end();
-  return readWish(scanner.sections, { tools: TOOLS, id: 'a', isCut });
+  return readMove(scanner.sections, { tools: TOOLS, id: 'a', isCut });
 }
 
 function call(action: string, input?: string, isCut = false): RequestedCall {
@@ -64,7 +64,7 @@ test('input that breaks off is never completed', () => {
   assert.match(call('code', '{"code": "print(1)').problem ?? '', /not valid JSON\. Nothing ran/);
   assert.match(call('code', "{'code': 'print(1)'}").problem ?? '', /not valid JSON/);
   assert.match(call('code', '```python\nprint(1)').problem ?? '', /fence is not closed/);
-  assert.match(call('code', 'print(1', true).problem ?? '', /cut off at its longest length/);
+  assert.match(call('code', 'print(1', true).problem ?? '', /cut off at its maximum length/);
   assert.equal(call('code', '```python\nprint(1)\n```', true).problem, undefined);
   assert.match(call('code').problem ?? '', /is empty/);
   assert.deepEqual(call('list'), { id: 'a', name: 'list', args: {} });

@@ -1,16 +1,16 @@
-/** The input of an action as arguments: a JSON object, or plain text for a tool that has one thing to be told. */
+/** Reads the input of an action: a JSON object, or plain text for a tool with one argument. */
 import type { ParameterSchema } from '../../../tool/tool.ts';
-import type { Section } from './scanner.ts';
+import type { ReplySection } from './scanner.ts';
 
-export type Arguments = Readonly<Record<string, unknown>>;
-export type ReadInput = { readonly args: Arguments } | { readonly problem: string };
+export type CallArguments = Readonly<Record<string, unknown>>;
+export type ReadInput = { readonly args: CallArguments } | { readonly problem: string };
 
-/** Code under the name that agents which write text have for it. */
+/** The name that ReAct models often use for a single argument. */
 const ALIAS = 'input';
 
-/** Input that breaks off is never completed by guessing: no half program runs. */
+/** Truncated input is refused, never completed by guessing: half a program must not run. */
 export function readInput(
-  { text, block }: Pick<Section, 'text' | 'block'>,
+  { text, block }: Pick<ReplySection, 'text' | 'block'>,
   schema: ParameterSchema | undefined,
 ): ReadInput {
   if (block?.isClosed === false) return { problem: 'its fence is not closed' };
@@ -22,7 +22,7 @@ export function readInput(
   return isBrokenObject(source.trim(), names) ? { problem: 'it is not valid JSON' } : readPlain(source, schema);
 }
 
-/** Models mark short code with ticks. */
+/** Models put short code in backticks. */
 function withoutTicks(text: string): string {
   return /^(?<ticks>`{1,3})(?<inside>[^`]+)\k<ticks>$/u.exec(text)?.groups?.['inside'] ?? text;
 }
@@ -40,8 +40,8 @@ function readPlain(source: string, schema: ParameterSchema | undefined): ReadInp
   return { args: { [name]: isText ? text.replace(/\n$/u, '') : (whole ?? text) } };
 }
 
-/** An object that is all there is, or that has the names of this tool and is followed by chatter. */
-function readObject(text: string, names: readonly string[]): Arguments | undefined {
+/** An object that is the whole text, or one with argument names of this tool and more text after it. */
+function readObject(text: string, names: readonly string[]): CallArguments | undefined {
   if (!text.startsWith('{')) return undefined;
   const { json, rest } = cutObject(text);
   const value = parse(json);
@@ -49,7 +49,7 @@ function readObject(text: string, names: readonly string[]): Arguments | undefin
   return rest.trim() === '' || names.some((name) => Object.hasOwn(value, name)) ? { ...value } : undefined;
 }
 
-/** Up to the bracket that closes it. Lines that break inside of strings, which JSON forbids and models write, are mended. */
+/** Cuts at the closing bracket, and escapes line breaks inside strings, which models write and JSON forbids. */
 function cutObject(text: string): { readonly json: string; readonly rest: string } {
   const parts: string[] = [];
   let depth = 0;
@@ -75,7 +75,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ]);
 
-/** Meant as arguments, which plain code that begins with a bracket is not. */
+/** Whether the text was meant as arguments; plain code can also begin with a bracket. */
 function isBrokenObject(text: string, names: readonly string[]): boolean {
   const name = /^\{\s*["'](?<name>\w+)["']\s*:/u.exec(text)?.groups?.['name'];
   return name !== undefined && names.includes(name);
@@ -85,6 +85,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // plain text, most likely
+    return undefined; // probably plain text
   }
 }

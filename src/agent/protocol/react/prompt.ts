@@ -1,4 +1,4 @@
-/** What a model is told that calls tools by writing text. */
+/** The instructions for a model that writes its tool calls as text. */
 import type { ToolDefinition } from '../../../tool/tool.ts';
 
 export const OBSERVATION = 'Observation:';
@@ -7,7 +7,7 @@ export const NO_MOVE =
   'Please follow the format: your reply has neither an Action nor a Final Answer. ' +
   'Write "Action:" and "Action Input:" to use a tool, or "Final Answer:" and the answer if you are done.';
 
-/** The format, after what the agent is told besides. */
+/** The format, to be appended to the instructions of the agent. */
 export function explainFormat(tools: readonly ToolDefinition[]): string {
   return tools.length === 0 ? ANSWER_ONLY : [toolsText(tools), FORMAT].join('\n\n');
 }

@@ -1,16 +1,16 @@
-/** Calls written as text, for models that know no other way: Thought, Action, Action Input, Observation, Final Answer. */
+/** Tool calls written as text, for models without native calls: Thought, Action, Action Input, Observation, Final Answer. */
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from '@langchain/core/messages';
 import { VivariumError } from '../../../errors.ts';
 import { connect } from '../../../model/openai.ts';
 import type { ToolDefinition } from '../../../tool/tool.ts';
 import { ThoughtEvent, TokenEvent } from '../../step/events.ts';
-import type { Dialogue, Move, Protocol, Reply, RequestedCall, Saying, Shown } from '../protocol.ts';
+import type { Dialogue, ModelReply, Move, Protocol, ReplyStream, RequestedCall, ShownResult } from '../protocol.ts';
 import { isCut, streamChunks, type ReadyModel } from '../stream.ts';
-import { readWish } from './action.ts';
+import { readMove } from './action.ts';
 import { explainFormat, NO_MOVE, OBSERVATION } from './prompt.ts';
-import { Scanner, type Said } from './scanner.ts';
+import { Scanner, type ScannedText } from './scanner.ts';
 
-/** Before it a model is asked to stop. It is cut off there in any case. */
+/** The model is asked to stop here. If it does not, the reply is cut here. */
 const STOP = [`\n${OBSERVATION}`];
 
 export const REACT: Protocol = {
@@ -24,7 +24,7 @@ class ReActDialogue implements Dialogue {
   readonly #tools: readonly ToolDefinition[];
   #stopsAtWords = true;
   #calls = 0;
-  /** The last reply was none that could be read. */
+  /** The last reply could not be read. */
   #wasUnclear = false;
 
   constructor(model: ReadyModel, tools: readonly ToolDefinition[]) {
@@ -32,18 +32,22 @@ class ReActDialogue implements Dialogue {
     this.#tools = tools;
   }
 
-  async *reply(messages: readonly BaseMessage[], signal: AbortSignal | undefined): Saying {
+  async *reply(messages: readonly BaseMessage[], signal: AbortSignal | undefined): ReplyStream {
     const scanner = new Scanner();
     const hasRoom = yield* this.#listen(scanner, withFormat(messages, this.#tools), signal);
-    yield* told(scanner.end());
+    yield* toEvents(scanner.end());
     const move = this.#read(scanner, !hasRoom);
     const thought = thoughtOf(scanner);
-    // A thought that nothing followed was not told as one yet.
+    // A thought with nothing after it has not been reported yet.
     if (move.kind === 'unclear' && thought !== '') yield new ThoughtEvent(thought);
-    return { thought, move, message: new AIMessage(believed(scanner, move) || '(nothing)') } satisfies Reply;
+    return {
+      thought,
+      move,
+      message: new AIMessage(withoutInventions(scanner, move) || '(nothing)'),
+    } satisfies ModelReply;
   }
 
-  report(_: RequestedCall, { text }: Shown): BaseMessage {
+  report(_: RequestedCall, { text }: ShownResult): BaseMessage {
     return new HumanMessage(`${OBSERVATION} ${text}`);
   }
 
@@ -51,7 +55,7 @@ class ReActDialogue implements Dialogue {
     return new HumanMessage(`${OBSERVATION} ${complaint}`);
   }
 
-  /** Hangs up as soon as all that counts was said. False when the reply was cut off for its length. */
+  /** Ends the request once the reply is complete. Returns false if the reply was cut at its maximum length. */
   async *#listen(
     scanner: Scanner,
     messages: readonly BaseMessage[],
@@ -61,7 +65,7 @@ class ReActDialogue implements Dialogue {
     try {
       for await (const chunk of this.#stream(messages, signal)) {
         hasBegun = true;
-        yield* told(scanner.feed(chunk.text));
+        yield* toEvents(scanner.feed(chunk.text));
         if (scanner.isOver) return true;
         if (isCut(chunk)) return false;
       }
@@ -77,26 +81,26 @@ class ReActDialogue implements Dialogue {
     return streamChunks(this.#model, messages, { signal, ...(this.#stopsAtWords && { stop: STOP }) });
   }
 
-  /** Whoever does not follow the format is reminded of it once; words that come instead again are the answer. */
+  /** A model that ignores the format is reminded once. If it then writes plain text again, that is the answer. */
   #read({ sections, isOver }: Scanner, wasCut: boolean): Move {
     this.#calls += 1;
-    const wish = readWish(sections, { tools: this.#tools, id: `action_${this.#calls}`, isCut: wasCut });
+    const read = readMove(sections, { tools: this.#tools, id: `action_${this.#calls}`, isCut: wasCut });
     const words = sections.findLast(({ label }) => label === 'thought')?.text.trim() ?? '';
-    const isUnclear = wish === undefined;
+    const isUnclear = read === undefined;
     const isPlain = !isOver && sections.every(({ label }) => label === 'thought');
     const takesWords = isUnclear && this.#wasUnclear && isPlain && words !== '';
     this.#wasUnclear = isUnclear;
     if (takesWords) return { kind: 'answer', answer: words };
     if (isUnclear) return { kind: 'unclear', complaint: NO_MOVE };
-    return 'call' in wish ? { kind: 'calls', calls: [wish.call] } : { kind: 'answer', answer: wish.answer };
+    return 'call' in read ? { kind: 'calls', calls: [read.call] } : { kind: 'answer', answer: read.answer };
   }
 }
 
-function* told(said: readonly Said[]): Generator<TokenEvent | ThoughtEvent> {
+function* toEvents(said: readonly ScannedText[]): Generator<TokenEvent | ThoughtEvent> {
   for (const part of said) yield 'token' in part ? new TokenEvent(part.token) : new ThoughtEvent(part.thought);
 }
 
-/** The tools are told anew for each question, beside what the agent was told for good. */
+/** Adds the format and the tools to the instructions of the agent. */
 function withFormat([first, ...others]: readonly BaseMessage[], tools: readonly ToolDefinition[]): BaseMessage[] {
   const format = explainFormat(tools);
   if (first instanceof SystemMessage) return [new SystemMessage(`${first.text}\n\n${format}`), ...others];
@@ -110,8 +114,8 @@ function thoughtOf({ sections }: Scanner): string {
 
 const WRITTEN = { thought: 'Thought', action: 'Action', input: 'Action Input', answer: 'Final Answer' } as const;
 
-/** What the model is told again that it said: nothing that it made up, nothing after its first action. */
-function believed({ sections }: Scanner, { kind }: Move): string {
+/** The reply as it goes into the conversation: without invented observations, and without text after the first action. */
+function withoutInventions({ sections }: Scanner, { kind }: Move): string {
   return sections
     .flatMap(({ label, text }) => {
       if (label === 'observation' || text.trim() === '') return [];
@@ -120,7 +124,7 @@ function believed({ sections }: Scanner, { kind }: Move): string {
     .join('\n');
 }
 
-/** Some endpoints know no stop words. */
+/** Some endpoints do not support stop words. */
 function isAboutStop(error: unknown): boolean {
   return error instanceof VivariumError && error.code === 'LLM_FAILED' && /\bstop\b/u.test(error.message);
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { Scanner, type Said, type Section } from './scanner.ts';
+import { Scanner, type ScannedText, type ReplySection } from './scanner.ts';
 
 interface Scanned {
-  readonly sections: readonly Section[];
-  readonly said: readonly Said[];
+  readonly sections: readonly ReplySection[];
+  readonly said: readonly ScannedText[];
   readonly isOver: boolean;
 }
 
 /** What comes of a reply in pieces of this length. */
 function scan(reply: string, length: number): Scanned {
   const scanner = new Scanner();
-  const said: Said[] = [];
+  const said: ScannedText[] = [];
   for (let at = 0; at < reply.length; at += length) said.push(...scanner.feed(reply.slice(at, at + length)));
   said.push(...scanner.end());
   return { sections: scanner.sections, said, isOver: scanner.isOver };

@@ -1,73 +1,73 @@
-/** What a model writes as text, told apart while it writes: thoughts, an action with its input, or an answer. */
+/** Splits the reply of a model into thoughts, an action with its input, and an answer, while it arrives. */
 import { findFence, findLabel, isNoAction, MAX_MARK, mayBecomeFence, mayBecomeLabel, type Label } from './labels.ts';
 
-export interface Section {
+export interface ReplySection {
   readonly label: Label;
-  /** As it was written, fences included. */
+  /** As the model wrote it, including fences. */
   text: string;
-  /** What is in the first fence of an action or its input. */
+  /** The content of the first fence of an action or its input. */
   block?: { text: string; isClosed: boolean };
 }
 
-/** What a person may see: pieces of thoughts and answers as they come, and each thought when it is complete. */
-export type Said = { readonly token: string } | { readonly thought: string };
+/** What can be shown to a person: pieces of thoughts and answers as they arrive, and each complete thought. */
+export type ScannedText = { readonly token: string } | { readonly thought: string };
 
 const THINK = '<think>';
 const THINK_END = '</think>';
 
 /**
- * Reads a reply line by line. It is over with the first action and its input, or goes on to the end with an answer:
- * whatever a model writes after an action it cannot know yet, an observation least of all.
+ * Reads a reply line by line. It ends after the first action and its input; an answer goes on to the end of the reply.
+ * Whatever a model writes after an action, such as an observation, it has made up.
  */
 export class Scanner {
-  readonly sections: Section[] = [];
-  /** All that counts has been written. */
+  readonly sections: ReplySection[] = [];
+  /** The rest of the reply is ignored. */
   isOver = false;
-  /** What was not looked at: the beginning of a line, until it is clear what it is. */
+  /** The text that is not classified yet: the beginning of a line. */
   #held = '';
   #isMidLine = false;
   #isAfterLabel = false;
   #isThinking = false;
-  /** There is a fence round the whole reply. */
+  /** The whole reply is in a fence. */
   #isWrapped = false;
-  /** The fence round the input: what looks like a label in it is code. */
+  /** The fence around the input. Inside it, what looks like a label is code. */
   #fence = '';
-  #action: Section | undefined;
-  #said: Said[] = [];
-  /** The end of what was said last is no more than space so far. */
+  #action: ReplySection | undefined;
+  #said: ScannedText[] = [];
+  /** White space at the end of the last piece, held back until more text follows. */
   #space = '';
 
-  feed(piece: string): Said[] {
+  feed(piece: string): ScannedText[] {
     this.#held += piece;
     return this.#read(false);
   }
 
   /** The reply is complete. */
-  end(): Said[] {
+  end(): ScannedText[] {
     return this.#read(true);
   }
 
-  get #current(): Section | undefined {
+  get #current(): ReplySection | undefined {
     return this.sections.at(-1);
   }
 
-  #read(isLast: boolean): Said[] {
+  #read(isLast: boolean): ScannedText[] {
     this.#said = [];
     while (this.#held !== '' && !this.isOver) {
       const length = this.#step(isLast);
-      if (length === 0) break; // nobody knows yet
+      if (length === 0) break; // not decided yet
       this.#held = this.#held.slice(length);
     }
     return this.#said;
   }
 
-  /** Takes the next part and returns its length. */
+  /** Processes the next part and returns its length. */
   #step(isLast: boolean): number {
     if (this.#isThinking) return this.#think(isLast);
     return this.#isMidLine ? this.#writeLine() : this.#startLine(isLast);
   }
 
-  /** What a reasoning model mutters to itself may look like anything. */
+  /** Skips the reasoning of a model, which may contain anything. */
   #think(isLast: boolean): number {
     const end = this.#held.indexOf(THINK_END);
     this.#isThinking = end === -1;
@@ -98,7 +98,7 @@ export class Scanner {
     return !this.#isAfterLabel && this.#fence === '' && this.#current?.label !== 'answer';
   }
 
-  /** A label at the very end may still get its stars. */
+  /** A label at the very end of the text may still be followed by asterisks. */
   #isUndecided(line: string, labelLength: number | undefined): boolean {
     if (line.length > MAX_MARK) return false;
     if (labelLength !== undefined) return labelLength === line.length;
@@ -116,7 +116,7 @@ export class Scanner {
     return length;
   }
 
-  /** Before anything else a model may repeat what it was told; later on, an observation is one that it makes up. */
+  /** At the beginning a model may repeat an observation that it was given; any later one is made up. */
   #mayFollow(label: Label): boolean {
     if (label === 'observation') return this.sections.length === 0;
     if (this.#action === undefined) return true;
@@ -130,7 +130,7 @@ export class Scanner {
     this.#space = '';
   }
 
-  /** True for a fence that is no part of the text round it. */
+  /** Returns true for a fence that is not part of the text around it. */
   #takeFence(line: string): boolean {
     const { fence, info } = findFence(line) ?? { fence: '', info: '' };
     const section = this.#current;
@@ -148,7 +148,7 @@ export class Scanner {
     return section.block === undefined && this.#openBlock(line, section, fence);
   }
 
-  #openBlock(line: string, section: Section, fence: string): boolean {
+  #openBlock(line: string, section: ReplySection, fence: string): boolean {
     section.text += line;
     section.block = { text: '', isClosed: false };
     this.#fence = fence;
@@ -156,7 +156,7 @@ export class Scanner {
     return true;
   }
 
-  #closeBlock(line: string, section: Section): boolean {
+  #closeBlock(line: string, section: ReplySection): boolean {
     section.text += line;
     if (section.block) section.block.isClosed = true;
     this.#fence = '';

@@ -1,6 +1,7 @@
 /** Our code inside a kernel (python/_vivarium/jupyter): the request that injects it, and the requests that it answers. */
 import type { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
+import { pythonString, pythonValue, runSource } from '../../../text/code/python-code.ts';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 import type { RequestEnding } from './channel.ts';
 import type { ExecuteRequest } from './message.ts';
@@ -15,8 +16,8 @@ export function injection(
   sources: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>>,
 ): ExecuteRequest {
-  const call = `names["inject"](${literal(sources)}, ${literal({ environment })})`;
-  const code = `(lambda names: (exec(${literal(sources[INJECT] ?? '')}, names), ${call}))({"__name__": "${INJECT}"})`;
+  const result = `names["inject"](${pythonValue(sources)}, ${pythonValue({ environment })})`;
+  const code = runSource({ source: sources[INJECT] ?? '', name: INJECT, result });
   return { code, isSilent: true, stopOnError: true, expressions: { [ANSWER]: calling('arrive', []) } };
 }
 
@@ -53,10 +54,5 @@ function parse(text: Json | undefined): unknown {
 }
 
 function calling(method: string, values: readonly Json[]): string {
-  return `${FOUND}.ask(${JSON.stringify(method)}, *${literal(values)})`;
-}
-
-/** Python for a JSON value. A JSON string is a Python string literal too, so nothing needs quoting by hand. */
-function literal(value: Json): string {
-  return `__import__("json").loads(${JSON.stringify(JSON.stringify(value))})`;
+  return `${FOUND}.ask(${pythonString(method)}, *${pythonValue(values)})`;
 }

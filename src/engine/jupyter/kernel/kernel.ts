@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
+import { Once } from '../../../once.ts';
 import type { JupyterServer } from '../server/server.ts';
 import { KernelChannel, type KernelRequest } from './channel.ts';
 import { answerIn, injection, question } from './companion.ts';
@@ -31,7 +32,7 @@ export class Kernel {
   readonly #id: string;
   #channel: KernelChannel;
   #isGivenUp = false;
-  #deletion: Promise<void> | undefined;
+  readonly #deletion = new Once(() => remove(this.#server, this.#id));
 
   private constructor(server: JupyterServer, id: string, channel: KernelChannel) {
     this.#server = server;
@@ -116,21 +117,12 @@ export class Kernel {
   giveUp(reason: string): void {
     this.#isGivenUp = true;
     this.#channel.lose(reason);
-    this.#delete().catch(() => undefined); // `close` reports it
+    this.#deletion.get().catch(() => undefined); // `close` reports it
   }
 
   async close(): Promise<void> {
     this.giveUp('the session was closed');
-    await this.#delete();
-  }
-
-  /** Deletes it once. After a failure the next call tries again. */
-  #delete(): Promise<void> {
-    this.#deletion ??= remove(this.#server, this.#id).catch((error: unknown) => {
-      this.#deletion = undefined;
-      throw error;
-    });
-    return this.#deletion;
+    await this.#deletion.get();
   }
 
   async #inject({ name, directory, environment, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {

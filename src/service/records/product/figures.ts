@@ -1,3 +1,4 @@
+import { decodeForm, extensionOf } from '../../../artifact/mime.ts';
 import type { Execution, ProducedFigure } from '../../../execution/execution.ts';
 import type { RecordFolder } from '../folder.ts';
 import { figureName, FIGURES, isFigureName } from '../names.ts';
@@ -15,12 +16,12 @@ const MAX_FIGURES = 100;
 const MAX_BYTES = 32 << 20;
 
 /** Forms of a picture that a file can hold, best first, and how each begins. */
-const FORMS: readonly { readonly mime: string; readonly extension: string; readonly beginning: RegExp }[] = [
-  { mime: 'image/png', extension: 'png', beginning: /^\x89PNG\r\n/ },
-  { mime: 'image/jpeg', extension: 'jpg', beginning: /^\xff\xd8\xff/ },
-  { mime: 'image/gif', extension: 'gif', beginning: /^GIF8/ },
-  { mime: 'image/webp', extension: 'webp', beginning: /^RIFF.{4}WEBP/s },
-  { mime: 'image/svg+xml', extension: 'svg', beginning: /^(?:\xef\xbb\xbf)?\s*</ },
+const FORMS: readonly { readonly mime: string; readonly beginning: RegExp }[] = [
+  { mime: 'image/png', beginning: /^\x89PNG\r\n/ },
+  { mime: 'image/jpeg', beginning: /^\xff\xd8\xff/ },
+  { mime: 'image/gif', beginning: /^GIF8/ },
+  { mime: 'image/webp', beginning: /^RIFF.{4}WEBP/s },
+  { mime: 'image/svg+xml', beginning: /^(?:\xef\xbb\xbf)?\s*</ },
 ];
 
 /** Writes the pictures of this run, and no others: those of an earlier one go. */
@@ -68,7 +69,7 @@ async function pictureOf(
   const shown = figure.result === undefined ? undefined : execution?.results[figure.result];
   for (const { mime } of FORMS) {
     const content = shown?.data[mime];
-    if (content !== undefined) return checked(mime, Buffer.from(content, mime === 'image/svg+xml' ? 'utf8' : 'base64'));
+    if (content !== undefined) return checked(mime, decodeForm(mime, content));
   }
   if (shown !== undefined) return { problem: `${figure.mime} is no picture; it shows in the notebook` };
   if (figure.id === undefined || openArtifact === undefined) {
@@ -85,7 +86,7 @@ function checked(mime: string, bytes: Buffer): Picture {
   if (form === undefined) return { problem: `${mime} is no picture that a notebook shows` };
   if (bytes.length > MAX_BYTES) return { problem: `it has more than ${MAX_BYTES} bytes` };
   if (!form.beginning.test(bytes.subarray(0, 512).toString('latin1'))) return { problem: `it does not hold ${mime}` };
-  return { bytes, extension: form.extension };
+  return { bytes, extension: extensionOf(mime).slice(1) };
 }
 
 /** Reads one chunk too many at most. */

@@ -1,0 +1,85 @@
+/** The output of a run as a notebook shows it: text, and figures as files. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { decodeForm, extensionOf, isImage, PLOTLY } from '../../artifact/mime.ts';
+import { describeOutcome, describeState } from '../../execution/description.ts';
+import type { Execution, Result } from '../../execution/execution.ts';
+import { hasEndedByItself } from '../../execution/outcome.ts';
+import type { TranscriptItem } from '../../execution/transcript.ts';
+import { escapeAnsi } from '../../text/clean-text.ts';
+import { joinLines } from '../../text/excerpt.ts';
+import type { ActionItem } from '../action/contract.ts';
+
+export interface Rendering {
+  /** Output of both streams and values, in order of arrival. */
+  readonly text: string;
+  /** The paths of the figures. */
+  readonly images: readonly ActionItem[];
+}
+
+export async function render(items: readonly TranscriptItem[], workDir: string): Promise<Rendering> {
+  const parts: string[] = [];
+  const images: ActionItem[] = [];
+  for (const item of items) {
+    if (item.type === 'text') {
+      parts.push(item.text);
+      continue;
+    }
+    const image = await saveFigure(item.result, workDir);
+    if (image !== null) images.push(image);
+    if (image === null || item.result.kind === 'result') parts.push(item.result.data['text/plain'] ?? '');
+  }
+  return { text: joinLines(parts), images };
+}
+
+/** The error message of a failed run: all its output, then the traceback or the limit. Null if it succeeded. */
+export function describeFailure({ outcome, error, state }: Execution, text: string, timeoutS: number): string | null {
+  if (outcome.status === 'succeeded') return null;
+  const restart = sentence(describeState(state));
+  if (outcome.status === 'timed-out') {
+    return joinLines([text, `Timeout. No response after ${timeoutS} seconds.`, restart]);
+  }
+  const end = hasEndedByItself(outcome) ? '' : sentence(describeOutcome(outcome, 'the run'));
+  return joinLines([text, escapeAnsi(error?.traceback ?? ''), end, restart]);
+}
+
+/** Tells what happened to the state of a session before a run that itself succeeded; empty if nothing did. */
+export function describeLoss({ outcome, state }: Execution): string {
+  return outcome.status === 'succeeded' ? sentence(describeState(state)) : '';
+}
+
+function sentence(clause: string): string {
+  return clause === '' ? '' : `${clause[0]?.toUpperCase()}${clause.slice(1)}.`;
+}
+
+export const DEFAULT_WORK_DIR = './work_dir/tmp_dir';
+
+const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** The forms that are saved as files, best first. */
+const FORMS = ['image/png', 'image/jpeg', 'image/svg+xml', PLOTLY] as const;
+
+/** Writes a base64 PNG to a new file and returns its path. */
+export async function publishImageToLocal(imageBase64: string, workDir = DEFAULT_WORK_DIR): Promise<string> {
+  const bytes = Buffer.from(imageBase64, 'base64');
+  if (!bytes.subarray(0, PNG_SIGNATURE.length).equals(PNG_SIGNATURE)) {
+    throw new TypeError('The image is not a PNG in base64. Pass the `image/png` text from the result of a run.');
+  }
+  return writeNew(bytes, '.png', workDir);
+}
+
+/** Writes the figure of a result to a new file: an image, or else the JSON of an interactive figure. Null without one. */
+async function saveFigure({ data }: Result, workDir: string): Promise<ActionItem | null> {
+  const mime = FORMS.find((form) => data[form] !== undefined);
+  const content = mime === undefined ? undefined : data[mime];
+  if (mime === undefined || content === undefined) return null;
+  const file = await writeNew(decodeForm(mime, content), extensionOf(mime), workDir);
+  return { type: isImage({ mime }) ? 'image' : 'file', content: file };
+}
+
+async function writeNew(bytes: Buffer, extension: string, workDir: string): Promise<string> {
+  await mkdir(workDir, { recursive: true });
+  const file = path.join(workDir, `${randomUUID()}${extension}`);
+  await writeFile(file, bytes, { flag: 'wx' });
+  return file;
+}

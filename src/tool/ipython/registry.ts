@@ -1,0 +1,34 @@
+/** Actions that can be created by name. */
+import { VivariumError } from '../../errors.ts';
+import { FinishAction, InvalidAction, NoAction } from '../action/actions.ts';
+import { BatchIPythonInterpreter } from './batch.ts';
+import { IPythonInterpreter } from './ipython.ts';
+
+const TOOLS = {
+  IPythonInterpreter,
+  BatchIPythonInterpreter,
+  FinishAction,
+  InvalidAction,
+  NoAction,
+} as const;
+export type ToolName = keyof typeof TOOLS;
+
+export function listTools(): ToolName[] {
+  return Object.keys(TOOLS) as ToolName[];
+}
+
+export function getToolClass<N extends ToolName>(name: N): (typeof TOOLS)[N] {
+  if (Object.hasOwn(TOOLS, name)) return TOOLS[name];
+  throw new VivariumError(
+    'CONFIG_INVALID',
+    `There is no tool named ${JSON.stringify(name)}. Use one of: ${listTools().join(', ')}.`,
+  );
+}
+
+/** Creates an action with these options. */
+export function getTool<N extends ToolName>(
+  name: N,
+  ...args: ConstructorParameters<(typeof TOOLS)[N]>
+): InstanceType<(typeof TOOLS)[N]> {
+  return Reflect.construct(getToolClass(name), args) as InstanceType<(typeof TOOLS)[N]>;
+}
