@@ -1,5 +1,5 @@
 import type { Configuration } from './config/schema.ts';
-import { ServiceConfigurationError } from './failures.ts';
+import { ServiceConfigurationError } from './api/failures.ts';
 import type { PythonExecutorService } from './service.ts';
 
 /** Services by name. */

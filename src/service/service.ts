@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { Command, GraphInterrupt, isCommand } from '@langchain/langgraph';
 import type { Json } from '../execution/execution.ts';
-import type { Approval } from '../storage/approval/approval.ts';
+import type { Approval } from '../storage/approvals/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
-import { assertFree, nothingWaits, takenOver, waitsForAnother } from './approval/waiting.ts';
-import { conduct, stateOf, type Conduct } from './conduct.ts';
+import { assertFree, nothingWaits, takenOver, waitsForAnother } from './graph/conflicts.ts';
+import { runGraph, stateOf, type GraphRun } from './graph/run.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { ServiceConfigurationError, WorkflowError } from './failures.ts';
+import { ServiceConfigurationError, WorkflowError } from './api/failures.ts';
 import type { GeneratorRegistry } from './generation/registry.ts';
 import type { ServiceGraph } from './graph/graph.ts';
-import { reviveFailure } from './graph/saved-failure.ts';
-import { beginning, type ServiceState } from './graph/state.ts';
-import type { Progress } from './nodes/parts.ts';
+import { failureFromJson } from './api/failure-json.ts';
+import { initialState, type ServiceState } from './graph/state.ts';
+import type { Progress } from './graph/dependencies.ts';
 import type { CodeAnalyzer } from './policy/code-analyzer.ts';
 import type { Records } from './records/records.ts';
-import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
-import { spelled, type SpelledResult } from './spelled-result.ts';
-import { ofSession, threadOf, type ServiceConfig, type Thread } from './thread.ts';
+import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './api/request.ts';
+import { spelled, type SpelledResult } from './api/result.ts';
+import { ofSession, threadOf, type ServiceConfig, type Thread } from './api/thread.ts';
 
 export interface ServiceParts {
   readonly configuration: Configuration;
@@ -107,7 +107,7 @@ export class PythonExecutorService implements AsyncDisposable {
 
   /** Where the request of a thread stands; null when it has none. */
   async standing(config: ServiceConfig): Promise<Standing | null> {
-    const { values, isWaiting } = await stateOf(this.#conduct(threadOf(config).id, config));
+    const { values, isWaiting } = await stateOf(this.#graphRun(threadOf(config).id, config));
     const { request, outcome, approvalId, caller = null } = values;
     if (request === undefined) return null;
     const approval = isWaiting && approvalId ? await this.approvals.get(approvalId) : null;
@@ -145,7 +145,7 @@ export class PythonExecutorService implements AsyncDisposable {
     const request = parseRequest(input);
     const thread = threadOf(ofSession(config, request));
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
-    const { values, isWaiting } = await stateOf(this.#conduct(thread.id, config));
+    const { values, isWaiting } = await stateOf(this.#graphRun(thread.id, config));
     const concerns = assertFree(
       values,
       values.approvalId ? await this.approvals.get(values.approvalId) : null,
@@ -153,7 +153,7 @@ export class PythonExecutorService implements AsyncDisposable {
     );
     await this.approvals.withdraw(thread.id, 'a new request began on its thread');
     const record = await this.#parts.records(method).begin(request);
-    const state = beginning(request, {
+    const state = initialState(request, {
       threadId: thread.id,
       requestId: randomUUID(),
       method,
@@ -187,8 +187,8 @@ export class PythonExecutorService implements AsyncDisposable {
     threadId: string,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    yield* this.#wake(this.#conduct(threadId, config));
-    const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
+    yield* this.#wake(this.#graphRun(threadId, config));
+    const { values, isWaiting } = await stateOf(this.#graphRun(threadId, config));
     const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
     // Whoever decides about an old question has not seen the code of the one that its thread asks now.
     if (id !== undefined && (asked?.id !== id || values.outcome)) throw waitsForAnother(await this.approvals.get(id));
@@ -207,11 +207,11 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /** A process that died after it had asked, and before it paused for the answer, left a graph that does not wait. */
-  async *#wake(run: Conduct): AsyncGenerator<ServiceEvent, void, undefined> {
+  async *#wake(run: GraphRun): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(run);
     if (isWaiting || values.requestId === undefined || values.outcome) return;
     const pending = await this.approvals.list({ threadId: run.threadId, status: 'pending' });
-    if (pending.some(({ requestId }) => requestId === values.requestId)) yield* conduct(null, run);
+    if (pending.some(({ requestId }) => requestId === values.requestId)) yield* runGraph(null, run);
   }
 
   async *#drive(
@@ -219,8 +219,8 @@ export class PythonExecutorService implements AsyncDisposable {
     { threadId, requestId }: Pick<ServiceState, 'threadId' | 'requestId'>,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    const run = this.#conduct(threadId, config);
-    yield* conduct(input, run);
+    const run = this.#graphRun(threadId, config);
+    yield* runGraph(input, run);
     const { values, isWaiting } = await stateOf(run);
     if (values.requestId !== requestId) throw takenOver();
     if (isWaiting && values.approvalId) {
@@ -243,7 +243,7 @@ export class PythonExecutorService implements AsyncDisposable {
       });
   }
 
-  #conduct(threadId: string, { signal }: ServiceConfig): Conduct {
+  #graphRun(threadId: string, { signal }: ServiceConfig): GraphRun {
     const { graph } = this.#parts;
     const { graph_recursion_limit: recursionLimit } = this.configuration.execution_control.limits;
     return { graph, threadId, recursionLimit, signal };
@@ -260,7 +260,7 @@ async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> 
 }
 
 function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
-  if (outcome.status === 'failed') throw reviveFailure(outcome.failure);
+  if (outcome.status === 'failed') throw failureFromJson(outcome.failure);
   return { status: 'completed', result: spelled(outcome.result) };
 }
 

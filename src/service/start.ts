@@ -7,20 +7,20 @@ import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { endpointOf } from './execution/endpoint.ts';
+import { endpointOf } from './config/addresses.ts';
 import { Executors, type HostSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
-import { analyze } from './nodes/analyze.ts';
-import { approve } from './nodes/approve.ts';
-import { execute } from './nodes/execute.ts';
-import { generate } from './nodes/generate.ts';
-import type { Parts } from './nodes/parts.ts';
+import { analyze } from './graph/analyze.ts';
+import { approve } from './graph/approve.ts';
+import { execute } from './graph/execute.ts';
+import { generate } from './graph/generate.ts';
+import type { Dependencies } from './graph/dependencies.ts';
 import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
-import { FILES_HERE, JupyterShowroom } from './records/showroom.ts';
+import { FILES_HERE, JupyterShowroom } from './records/notebook-links.ts';
 import { PythonExecutorService } from './service.ts';
-import { storagePlace } from './storage-place.ts';
+import { storagePlace } from './config/addresses.ts';
 
 export interface PythonExecutorOptions {
   readonly config: Configuration | ConfigurationSource;
@@ -56,7 +56,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   );
   const records = makeRecords(configuration, baseDir, executors);
   const generators = makeGenerators(configuration, options);
-  const parts: Parts = {
+  const dependencies: Dependencies = {
     configuration,
     storage,
     analyzer,
@@ -70,10 +70,10 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   };
   const graph = buildGraph(
     {
-      generate: (state, config) => generate(parts, state, config),
-      analyze: (state, config) => analyze(parts, state, config),
-      approve: (state, config) => approve(parts, state, config),
-      execute: (state, config) => execute(parts, state, config),
+      generate: (state, config) => generate(dependencies, state, config),
+      analyze: (state, config) => analyze(dependencies, state, config),
+      approve: (state, config) => approve(dependencies, state, config),
+      execute: (state, config) => execute(dependencies, state, config),
     },
     storage.checkpointer,
   );

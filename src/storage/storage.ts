@@ -1,11 +1,11 @@
 import path from 'node:path';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { VivariumError } from '../errors.ts';
-import { Approvals } from './approval/approvals.ts';
-import { AuditLog } from './audit.ts';
-import type { Backend } from './database.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import type { Backend } from './database/database.ts';
 import { openPostgres } from './postgres/open.ts';
-import { openSqlite } from './sqlite/open.ts';
+import { openSqlite } from './sqlite/database.ts';
 
 /** What must outlive a process. Several may have the same storage open, on PostgreSQL several machines too. */
 export interface Storage extends AsyncDisposable {

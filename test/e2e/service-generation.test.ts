@@ -6,12 +6,12 @@ import { json } from 'node:stream/consumers';
 import { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHost, type Execution, type Host } from '../../src/index.ts';
-import { CodeGenerationError, ModelUnavailableError } from '../../src/service/failures.ts';
+import { CodeGenerationError, ModelUnavailableError } from '../../src/service/api/failures.ts';
 import type { ExecutionFailure } from '../../src/service/generation/generator.ts';
 import { LlmGenerator } from '../../src/service/generation/llm.ts';
 import { MockGenerator } from '../../src/service/generation/mock.ts';
 import { readPython } from '../../src/engine/python-files.ts';
-import { parseRequest } from '../../src/service/request.ts';
+import { parseRequest } from '../../src/service/api/request.ts';
 import { parseTypes, TYPES_VARIABLE, typesProbe } from '../../src/service/results/actual-type.ts';
 import { validateResults, type ResultsVerdict } from '../../src/service/results/validate.ts';
 

@@ -8,9 +8,9 @@ import { createHost, type Execution, type Host, type Json, type RunOptions } fro
 import type { Notebook } from '../../src/notebook/nbformat.ts';
 import type { ExecutionRecord } from '../../src/service/records/record.ts';
 import { Records } from '../../src/service/records/records.ts';
-import { FILES_HERE } from '../../src/service/records/showroom.ts';
-import { parseRequest, type PythonExecutionRequest } from '../../src/service/request.ts';
-import type { AttemptStage } from '../../src/service/result.ts';
+import { FILES_HERE } from '../../src/service/records/notebook-links.ts';
+import { parseRequest, type PythonExecutionRequest } from '../../src/service/api/request.ts';
+import type { AttemptStage } from '../../src/service/api/result.ts';
 import { validateResults } from '../../src/service/results/validate.ts';
 import { installNotebookTools, NotebookTools } from '../support/notebook-tools.ts';
 import { shownBy, type Shown } from '../support/shown-outputs.ts';

@@ -1,7 +1,7 @@
 import { VivariumError } from '../../errors.ts';
-import { readShown } from '../../service/approval/shown.ts';
-import type { Approval, ApprovalStatus, Decision } from '../../storage/approval/approval.ts';
-import { undecidable } from '../../storage/approval/errors.ts';
+import { readShown } from '../../service/approval/payload.ts';
+import type { Approval, ApprovalStatus, Decision } from '../../storage/approvals/approval.ts';
+import { undecidable } from '../../storage/approvals/errors.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../context.ts';
 import { readGiven } from '../given-files.ts';

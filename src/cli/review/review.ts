@@ -1,6 +1,6 @@
 /** An approval as a person sees it: whatever the code, the model or the session had a say in stands in a frame. */
-import { readShown, type Shown } from '../../service/approval/shown.ts';
-import type { Approval } from '../../storage/approval/approval.ts';
+import { readShown, type Shown } from '../../service/approval/payload.ts';
+import type { Approval } from '../../storage/approvals/approval.ts';
 import { makeVisible } from '../../text/visible.ts';
 import type { Output } from '../output.ts';
 import { alignColumns } from '../table.ts';

@@ -1,4 +1,4 @@
-import type { Approval } from '../../storage/approval/approval.ts';
+import type { Approval } from '../../storage/approvals/approval.ts';
 
 /** An approval as programs read it, with keys as everywhere else on the wire. */
 export function approvalOnTheWire(approval: Approval): Readonly<Record<string, unknown>> {

@@ -7,7 +7,7 @@ import { VivariumError } from '../../errors.ts';
 import { loadConfiguration } from '../../service/config/load.ts';
 import type { Configuration } from '../../service/config/schema.ts';
 import type { PythonExecutorService } from '../../service/service.ts';
-import { storagePlace } from '../../service/storage-place.ts';
+import { storagePlace } from '../../service/config/addresses.ts';
 import { openStorage, type Storage } from '../../storage/storage.ts';
 import type { Context } from '../context.ts';
 import { configOf, type MachineFlags } from '../options.ts';

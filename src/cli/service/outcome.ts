@@ -1,13 +1,13 @@
 /** How a request ended, for the person who asked and for the program that started us. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { PythonExecutorError } from '../../service/failures.ts';
-import { successOnTheWire, type PythonServiceResult } from '../../service/result.ts';
-import type { Approval } from '../../storage/approval/approval.ts';
+import { PythonExecutorError } from '../../service/api/failures.ts';
+import { successOnTheWire, type PythonServiceResult } from '../../service/api/result.ts';
+import type { Approval } from '../../storage/approvals/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../context.ts';
 import { Frame, inLine } from '../review/frame.ts';
-import { readShown } from '../../service/approval/shown.ts';
+import { readShown } from '../../service/approval/payload.ts';
 import { alignColumns } from '../table.ts';
 
 /** Somebody must decide first; as sysexits.h has it for what may succeed later. */

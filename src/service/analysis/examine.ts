@@ -1,6 +1,6 @@
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { readAnalyzer, type ModuleSource } from '../python-files.ts';
+import { readAnalyzer, type ModuleSource } from './python-files.ts';
 import { Facts, unanalyzable } from './facts.ts';
 
 const MAX_CHARACTERS = 500_000;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { hashOf, readAnswer } from './answer.ts';
+import { sha256Of } from '../../storage/approvals/approval.ts';
+import { readAnswer } from './answer.ts';
 
-const ASKED = { id: 'a1', codeSha256: hashOf('print(1)') };
+const ASKED = { id: 'a1', codeSha256: sha256Of('print(1)') };
 const decisionOf = (answer: unknown): unknown => readAnswer(answer, ASKED).decision;
 
 test.for([

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import { ServiceConfigurationError } from '../failures.ts';
+import { sha256Of, type Approval, type Decision } from '../../storage/approvals/approval.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
 
 const YES = ['yes', 'y', 'yep', 'yeah', 'ok', 'okay', 'approve', 'approved'];
 const NO = ['no', 'n', 'nope', 'nah', 'cancel', 'reject', 'rejected'];
@@ -58,7 +57,7 @@ function decisionOf(answer: z.infer<typeof Answer>, codeSha256: string): Decisio
 
 /** An approval is of one code. A payload that brings other code is no approval of it. */
 function assertSameCode({ code }: { readonly code?: unknown }, codeSha256: string): void {
-  if (code === undefined || (typeof code === 'string' && hashOf(code) === codeSha256)) return;
+  if (code === undefined || (typeof code === 'string' && sha256Of(code) === codeSha256)) return;
   throw new ServiceConfigurationError(
     'The answer approves other code than the one that was shown. To change the code, answer { type: "edit", code }.',
   );
@@ -89,8 +88,4 @@ function unclear(shown: string | undefined): ServiceConfigurationError {
 
 function reasonOf({ reason }: { readonly reason?: unknown }): { readonly reason?: string } {
   return typeof reason === 'string' ? { reason } : {};
-}
-
-export function hashOf(code: string): string {
-  return createHash('sha256').update(code).digest('hex');
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { VivariumError } from '../../errors.ts';
-import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import { isAllowed } from '../../storage/approval/errors.ts';
+import type { Approval, Decision } from '../../storage/approvals/approval.ts';
+import { isAllowed } from '../../storage/approvals/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { WorkflowError } from '../failures.ts';
+import { WorkflowError } from '../api/failures.ts';
 
 type Approvals = Storage['approvals'];
 

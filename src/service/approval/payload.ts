@@ -1,9 +1,12 @@
 import type { Json } from '../../execution/execution.ts';
-import { requestOnTheWire, type PythonExecutionRequest } from '../request.ts';
-import type { Verdict } from '../graph/state.ts';
+import { requestOnTheWire, type PythonExecutionRequest } from '../api/request.ts';
+import type { Verdict } from '../policy/analysis-result.ts';
 import type { InputFile } from '../records/inputs.ts';
 import type { Effects } from './effects.ts';
-import { SERVICE_APPROVAL_TYPE } from './state-helpers.ts';
+import { z } from 'zod';
+
+/** What the service calls its approvals. */
+export const SERVICE_APPROVAL_TYPE = 'python_executor';
 
 /** What a reviewer decides on. */
 export interface Review {
@@ -96,4 +99,38 @@ function describeEffects({ status, text, attempts, files, isComplete }: Effects)
       ? '- nothing of this has left the sandbox; approving commits exactly this run'
       : '- it needs more than the preview allowed; approving runs it again, with access',
   ];
+}
+
+const Text = z.string().catch('');
+const Texts = z.array(z.string()).catch([]);
+const Count = z.number().catch(0);
+
+/** What a reviewer needs of a stored payload. Parts that are not as they should be are shown as absent. */
+const Shown = z.object({
+  step_objective: Text,
+  execution_mode: Text,
+  safety_concerns: Texts,
+  analysis_details: z
+    .object({ approval_reasoning: Text, security_risk_level: Text })
+    .catch({ approval_reasoning: '', security_risk_level: '' }),
+  input_files: z.array(z.object({ name: Text, size_bytes: Count, sha256: Text })).catch([]),
+  effects: z
+    .object({
+      status: Text,
+      text: Text,
+      attempts: z.array(z.object({ kind: Text, what: Text, count: Count })).catch([]),
+      files: z.array(z.object({ path: Text, sizeBytes: Count })).catch([]),
+      isComplete: z.boolean().catch(false),
+    })
+    .nullable()
+    .catch(null),
+  notebook_path: Text,
+  execution_folder_path: Text,
+});
+export type Shown = Readonly<z.infer<typeof Shown>>;
+
+/** Reads the payload of an approval, which may be old, or of another graph that keeps its approvals in the same place. */
+export function readShown(payload: Json): Shown {
+  const resume = z.object({ resume_payload: z.unknown() }).safeParse(payload).data?.resume_payload;
+  return Shown.parse(z.record(z.string(), z.unknown()).safeParse(resume).data ?? {});
 }

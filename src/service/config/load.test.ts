@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { endpointOf } from '../execution/endpoint.ts';
+import { endpointOf } from './addresses.ts';
 import { loadConfiguration, withOverrides } from './load.ts';
 import type { Configuration } from './schema.ts';
 

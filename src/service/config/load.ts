@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../../errors.ts';
 import { ConfigDocument, type Problem } from './document.ts';
-import { withoutForeign, withoutNothing } from './foreign.ts';
-import { keysOf, namesIn } from './keys.ts';
+import { withoutForeign, withoutNothing } from './foreign-keys.ts';
+import { keysOf, namesIn } from './schema.ts';
 import { problemsOf } from './problems.ts';
 import { ConfigurationSchema, EXECUTION_METHODS, type Configuration } from './schema.ts';
 

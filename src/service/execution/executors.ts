@@ -3,10 +3,10 @@ import path from 'node:path';
 import type { ConfigInput } from '../../config.ts';
 import { createHost, type Host } from '../../host/host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
-import { ContainerConfigurationError } from '../failures.ts';
+import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
-import { readOnlyGuard } from '../policy/guard.ts';
-import { endpointOf } from './endpoint.ts';
+import { readOnlyGuard } from './read-only-guard.ts';
+import { endpointOf } from '../config/addresses.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
 

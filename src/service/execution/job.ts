@@ -32,7 +32,7 @@ export interface JobFile {
   read(): AsyncIterable<Uint8Array>;
 }
 
-/** What came of it. The session is gone; what it produced is kept. */
+/** The result of a job. The session has ended; its artifacts are kept. */
 export interface JobResult {
   /** When the code began to run, as ISO 8601 text: results are kept as JSON. */
   readonly startedAt: string;
@@ -46,6 +46,12 @@ export interface JobResult {
   /** What it tried beyond its own process, when it was a preview; the session's own word. */
   readonly attempts: Json | undefined;
 }
+
+/** A run as the graph continues with it. */
+export type FinishedRun = Pick<JobResult, 'startedAt' | 'python' | 'execution' | 'outputs' | 'resultTypes'>;
+
+/** A preview that approval can commit. */
+export type PreviewedRun = FinishedRun & { readonly codeSha256: string };
 
 /** Where code runs. */
 export interface CodeExecutor extends AsyncDisposable {

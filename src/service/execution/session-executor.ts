@@ -3,10 +3,10 @@ import type { Host } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { readPython } from '../../engine/python-files.ts';
-import { WorkflowError } from '../failures.ts';
+import { WorkflowError } from '../api/failures.ts';
 import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
-import { NOTE_WORKSPACE, wholeResults } from './whole-results.ts';
+import { NOTE_WORKSPACE, wholeResults } from './full-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 const ATTEMPTS_VARIABLE = '_vivarium_attempts';

@@ -1,4 +1,4 @@
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 
 /** Writes the code for a request. */
 export interface CodeGenerator {

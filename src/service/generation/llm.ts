@@ -1,8 +1,8 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { HumanMessage, SystemMessage, type AIMessageChunk } from '@langchain/core/messages';
 import { extractCode } from '../../text/extract-code.ts';
-import { CodeGenerationError, ModelUnavailableError } from '../failures.ts';
-import type { PythonExecutionRequest } from '../request.ts';
+import { CodeGenerationError, ModelUnavailableError } from '../api/failures.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import { summarizeFailure, type CodeGenerator, type ExecutionFailure, type GenerateOptions } from './generator.ts';
 import { buildPrompt, type Prompt } from './prompt.ts';
 

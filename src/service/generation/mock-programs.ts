@@ -1,5 +1,5 @@
 /** What the mock generator writes: small real programs, one for each thing that can happen to code. */
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import { parseExpectedType, type ExpectedType } from '../results/expected-type.ts';
 
 export const MOCK_BEHAVIORS = [

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parse } from '../../config.ts';
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import type { CodeGenerator, ExecutionFailure, GenerateOptions } from './generator.ts';
 import { MOCK_BEHAVIORS, mockProgram } from './mock-programs.ts';
 

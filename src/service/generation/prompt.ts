@@ -1,4 +1,4 @@
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import { outlineContext } from './context-outline.ts';
 import type { ExecutionFailure, SandboxFacts } from './generator.ts';
 import { oneLine, quote, shorten } from './quote.ts';

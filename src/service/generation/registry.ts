@@ -1,5 +1,5 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { ServiceConfigurationError } from '../failures.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
 import type { CodeGenerator } from './generator.ts';
 import { LlmGenerator } from './llm.ts';
 import { MockGenerator } from './mock.ts';

@@ -1,9 +1,8 @@
 import type { Json } from '../../execution/execution.ts';
-import { gravest, type Finding, type Severity } from '../analysis/finding.ts';
+import { gravest, type Finding, type FindingKind, type RiskLevel, type Severity } from '../analysis/finding.ts';
 import type { ExecutionMode, ModeConfiguration } from '../config/schema.ts';
 import type { PolicySubject } from './analyzers.ts';
 import { decisionOf, type Decision, type ExecutionPolicyDecision } from './decision.ts';
-import type { RiskLevel } from '../analysis/risk.ts';
 
 /** Everything that is known of code before it runs, and what is to become of it. */
 export interface AnalysisResult {
@@ -25,6 +24,28 @@ export interface AnalysisResult {
   readonly riskCategories: readonly string[];
   readonly domainData: Readonly<Record<string, Json>>;
   readonly additionalContext: Readonly<Record<string, Json>>;
+}
+
+/** What analysis and policy decided about the code, as checkpoints keep it. */
+export interface Verdict {
+  readonly mode: ExecutionMode;
+  readonly warnings: readonly string[];
+  /** As the reviewer sees it. */
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly reasoning: string;
+  /** Kinds of findings that an approval of this code permits. */
+  readonly approvedKinds: readonly FindingKind[];
+}
+
+/** `concerns` come first: reviewers must read them whatever the code is. */
+export function verdictOf(result: AnalysisResult, concerns: readonly string[]): Verdict {
+  return {
+    mode: result.recommendedExecutionMode,
+    warnings: [...concerns, ...result.issues, ...result.recommendations],
+    details: toWire(result),
+    reasoning: result.approvalReasoning,
+    approvedKinds: [...new Set(result.findings.map(({ kind }) => kind))],
+  };
 }
 
 export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDecision): AnalysisResult {

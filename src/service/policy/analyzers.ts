@@ -3,7 +3,7 @@ import type { Facts } from '../analysis/facts.ts';
 import type { Finding } from '../analysis/finding.ts';
 import type { Configuration } from '../config/schema.ts';
 import type { ExecutionPolicyDecision } from './decision.ts';
-import type { RiskLevel } from '../analysis/risk.ts';
+import type { RiskLevel } from '../analysis/finding.ts';
 
 /** What analyzers are shown. */
 export interface Subject {

@@ -14,7 +14,7 @@ import {
 import { CONTROL_DOMAIN } from './control-domain.ts';
 import { refusal, withinConfiguration, type ExecutionPolicyDecision } from './decision.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import { securityRiskLevel } from '../analysis/risk.ts';
+import { securityRiskLevel } from '../analysis/finding.ts';
 
 /** Says what code would do and what is to become of it. Analyzers of one's own are registered beside the built-in ones. */
 export class CodeAnalyzer {

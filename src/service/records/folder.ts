@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../artifact/place/directory.ts';
 import { errnoOf } from '../../artifact/place/errno.ts';
 import { parsePath } from '../../artifact/place/names.ts';
-import { ServiceConfigurationError } from '../failures.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
 import { ATTEMPTS, type FIGURES, folderName, type INPUTS, isRecordPath, monthOf, type PRODUCTS } from './names.ts';
 
 /** Only for who runs the service: requests and their data are nobody else's business. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { Limits } from '../../config.ts';
-import { ServiceConfigurationError } from '../failures.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
 import type { RecordFolder } from './folder.ts';
 import { INPUTS } from './names.ts';
 

@@ -1,6 +1,6 @@
 import type { Execution, Json } from '../../execution/execution.ts';
-import type { SavedFigures } from './product/figures.ts';
-import type { SavedFiles } from './product/files.ts';
+import type { SavedFigures } from './figures.ts';
+import type { SavedFiles } from './files.ts';
 
 /** Why an execution failed, as its record tells it. An `ExecutionFailure` is one. */
 export interface FailureReport {

@@ -1,5 +1,5 @@
 /** What the folder of a request and the notebooks in it are called. All times are UTC. */
-import type { AttemptStage } from '../result.ts';
+import type { AttemptStage } from '../api/result.ts';
 
 export const FILES = {
   context: 'context.json',

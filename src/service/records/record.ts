@@ -1,17 +1,17 @@
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import { readPython } from '../../engine/python-files.ts';
-import type { PythonExecutionRequest } from '../request.ts';
-import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
-import { saveFigures, type SavedFigures } from './product/figures.ts';
-import type { OpenArtifact } from './product/kept.ts';
-import { saveFiles, type SavedFiles } from './product/files.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
+import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../api/result.ts';
+import { saveFigures, type SavedFigures } from './figures.ts';
+import type { OpenArtifact } from './files.ts';
+import { saveFiles, type SavedFiles } from './files.ts';
 import type { RecordFolder } from './folder.ts';
-import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
+import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './notebooks.ts';
 import { copyInputs, readInput, type InputFile } from './inputs.ts';
 import { executionMetadata, type FailureReport } from './metadata.ts';
 import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES, previewName } from './names.ts';
-import type { Showroom } from './showroom.ts';
+import type { Showroom } from './notebook-links.ts';
 import { attemptNotebook, finalNotebook, type NotebookParts } from './notebooks.ts';
 
 export type NotebookType =

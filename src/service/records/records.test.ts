@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
 import type { Notebook } from '../../notebook/nbformat.ts';
-import { ServiceConfigurationError } from '../failures.ts';
-import { parseRequest } from '../request.ts';
-import type { Attempt } from '../result.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
+import { parseRequest } from '../api/request.ts';
+import type { Attempt } from '../api/result.ts';
 import { Records } from './records.ts';
-import { FILES_HERE, JupyterShowroom } from './showroom.ts';
+import { FILES_HERE, JupyterShowroom } from './notebook-links.ts';
 
 let home: string;
 let records: Records;

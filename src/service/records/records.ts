@@ -1,10 +1,10 @@
 import path from 'node:path';
-import type { PythonExecutionRequest } from '../request.ts';
-import type { OpenArtifact } from './product/kept.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
+import type { OpenArtifact } from './files.ts';
 import { RecordFolder } from './folder.ts';
 import { FILES } from './names.ts';
 import { ExecutionRecord } from './record.ts';
-import type { Showroom } from './showroom.ts';
+import type { Showroom } from './notebook-links.ts';
 
 export interface RecordsSettings {
   /** `file_paths.agent_data_dir`. */

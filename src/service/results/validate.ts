@@ -1,9 +1,9 @@
 import type { Json } from '../../execution/execution.ts';
 import { describeActual, type ResultTypes } from './actual-type.ts';
 import { parseExpectedType } from './expected-type.ts';
-import { couldBe } from './json-match.ts';
+import { couldBe } from './match.ts';
 import { matches } from './match.ts';
-import { cutParts, toRecord, withPlainMoments } from './record.ts';
+import { cutParts, toRecord, withPlainMoments } from './encoded.ts';
 
 /** What a run put into `results`, held against what was asked for. */
 export interface ResultsVerdict {

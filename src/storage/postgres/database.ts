@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { VivariumError } from '../../errors.ts';
-import type { Database, Row } from '../database.ts';
-import { literal, type Sql } from '../sql.ts';
+import type { Database, Row } from '../database/database.ts';
+import { literal, type Sql } from '../database/sql.ts';
 import { SCHEMA } from './schema.ts';
 
 /** PostgreSQL as the approvals and the audit log see it. */

@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import { VivariumError } from '../../errors.ts';
-import type { Backend } from '../database.ts';
+import type { Backend } from '../database/database.ts';
 import { PostgresDatabase } from './database.ts';
-import { loadPostgres } from './packages.ts';
 import { createSaver } from './saver.ts';
 import { migratePostgres } from './schema.ts';
 
@@ -51,6 +50,26 @@ function placeOf(url: string): string {
       'CONFIG_INVALID',
       'The URL of the PostgreSQL server cannot be read. It must look like postgres://user:password@host:5432/database.',
       { cause: cause instanceof Error ? cause.name : undefined },
+    );
+  }
+}
+
+const MISSING = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
+
+export async function loadPostgres() {
+  try {
+    const [{ default: pg }, { PostgresSaver }] = await Promise.all([
+      import('pg'),
+      import('@langchain/langgraph-checkpoint-postgres'),
+    ]);
+    return { Pool: pg.Pool, PostgresSaver };
+  } catch (cause) {
+    const isMissing = cause instanceof Error && 'code' in cause && MISSING.has(String(cause.code));
+    if (!isMissing) throw cause;
+    throw new VivariumError(
+      'STORAGE_FAILED',
+      'PostgreSQL needs two packages that are not installed with Vivarium. Run: npm install pg @langchain/langgraph-checkpoint-postgres',
+      { cause },
     );
   }
 }

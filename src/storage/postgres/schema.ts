@@ -1,7 +1,8 @@
 /** The tables in PostgreSQL, one text for each version that there has been. */
 import type { PoolClient } from 'pg';
 import { VivariumError } from '../../errors.ts';
-import { approvalsTable, auditTable } from '../tables.ts';
+import { approvalsTable } from '../approvals/table.ts';
+import { auditTable } from '../audit/audit-log.ts';
 
 /** Everything of ours lies in a schema of its own, beside whatever else the database holds. */
 export const SCHEMA = 'vivarium';

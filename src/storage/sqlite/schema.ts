@@ -1,6 +1,7 @@
 /** The tables of the SQLite file, one text for each version that there has been. */
 import { VivariumError } from '../../errors.ts';
-import { approvalsTable, auditTable } from '../tables.ts';
+import { approvalsTable } from '../approvals/table.ts';
+import { auditTable } from '../audit/audit-log.ts';
 import type { SqliteFile } from './file.ts';
 
 const CHECKPOINTS = `

@@ -8,7 +8,7 @@ import { loadConfiguration } from '../../../src/service/config/load.ts';
 import type { CodeGenerator, ExecutionFailure } from '../../../src/service/generation/generator.ts';
 import { startPythonExecutor, type PythonExecutorOptions } from '../../../src/service/start.ts';
 import type { PythonExecutorService, Progressed } from '../../../src/service/service.ts';
-import type { Approval } from '../../../src/storage/approval/approval.ts';
+import type { Approval } from '../../../src/storage/approvals/approval.ts';
 import { configured, type Sections } from './laboratory-settings.ts';
 
 export { EPICS, REQUEST, thread, WRITES, type Sections } from './laboratory-settings.ts';

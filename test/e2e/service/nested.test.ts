@@ -11,8 +11,8 @@ import {
   StateGraph,
 } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { handleServiceWithInterrupts } from '../../../src/service/approval/nested.ts';
-import type { PythonServiceResult } from '../../../src/service/result.ts';
+import { handleServiceWithInterrupts } from '../../../src/service/caller-graph.ts';
+import type { PythonServiceResult } from '../../../src/service/api/result.ts';
 import { EPICS, Laboratory, REQUEST, thread, WRITES } from './laboratory.ts';
 
 const laboratory = new Laboratory();

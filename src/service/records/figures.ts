@@ -1,0 +1,101 @@
+import type { Execution, ProducedFigure } from '../../execution/execution.ts';
+import type { RecordFolder } from './folder.ts';
+import { figureName, FIGURES, isFigureName } from './names.ts';
+import { openKept, type OpenArtifact } from './files.ts';
+
+export interface SavedFigures {
+  /** Seen from the folder: `figures/figure_01.png`. */
+  readonly names: readonly string[];
+  readonly paths: readonly string[];
+  /** Why others are not there. */
+  readonly errors: readonly string[];
+}
+
+const MAX_FIGURES = 100;
+const MAX_BYTES = 32 << 20;
+
+/** Forms of a picture that a file can hold, best first, and how each begins. */
+const FORMS: readonly { readonly mime: string; readonly extension: string; readonly beginning: RegExp }[] = [
+  { mime: 'image/png', extension: 'png', beginning: /^\x89PNG\r\n/ },
+  { mime: 'image/jpeg', extension: 'jpg', beginning: /^\xff\xd8\xff/ },
+  { mime: 'image/gif', extension: 'gif', beginning: /^GIF8/ },
+  { mime: 'image/webp', extension: 'webp', beginning: /^RIFF.{4}WEBP/s },
+  { mime: 'image/svg+xml', extension: 'svg', beginning: /^(?:\xef\xbb\xbf)?\s*</ },
+];
+
+/** Writes the pictures of this run, and no others: those of an earlier one go. */
+export async function saveFigures(
+  folder: RecordFolder,
+  execution: Execution | undefined,
+  openArtifact: OpenArtifact | undefined,
+): Promise<SavedFigures> {
+  for (const name of folder.list(FIGURES).filter(isFigureName)) folder.remove(name, FIGURES);
+  const figures = [...(execution?.figures ?? []), ...savedPictures(execution)];
+  const paths: string[] = [];
+  const names: string[] = [];
+  const errors =
+    figures.length > MAX_FIGURES ? [`Only the first ${MAX_FIGURES} of ${figures.length} figures are kept.`] : [];
+  for (const [index, figure] of figures.slice(0, MAX_FIGURES).entries()) {
+    const picture = await pictureOf(figure, execution, openArtifact);
+    if ('problem' in picture) {
+      errors.push(`Figure ${index + 1} is not kept: ${picture.problem}.`);
+      continue;
+    }
+    const name = figureName(names.length + 1, picture.extension);
+    paths.push(await folder.write(name, picture.bytes, FIGURES));
+    names.push(`${FIGURES}/${name}`);
+  }
+  return { names, paths, errors };
+}
+
+/** Pictures that the code wrote without drawing them by matplotlib, where people look for them. */
+const PICTURE = /^(?:[^/]+\/)?[^/.][^/]*\.(?:png|jpe?g|svg)$/i;
+
+function savedPictures(execution: Execution | undefined): readonly ProducedFigure[] {
+  const known = new Set(execution?.figures.flatMap(({ path, sha256 }) => [path, sha256]));
+  return (execution?.files ?? []).filter(
+    ({ path, sha256 }) => PICTURE.test(path) && !known.has(path) && (sha256 === undefined || !known.has(sha256)),
+  );
+}
+
+type Picture = { readonly bytes: Buffer; readonly extension: string } | { readonly problem: string };
+
+async function pictureOf(
+  figure: ProducedFigure,
+  execution: Execution | undefined,
+  openArtifact: OpenArtifact | undefined,
+): Promise<Picture> {
+  const shown = figure.result === undefined ? undefined : execution?.results[figure.result];
+  for (const { mime } of FORMS) {
+    const content = shown?.data[mime];
+    if (content !== undefined) return checked(mime, Buffer.from(content, mime === 'image/svg+xml' ? 'utf8' : 'base64'));
+  }
+  if (shown !== undefined) return { problem: `${figure.mime} is no picture; it shows in the notebook` };
+  if (figure.id === undefined || openArtifact === undefined) {
+    return { problem: figure.notKept ?? 'there is no copy of the file that the run saved' };
+  }
+  if (figure.sizeBytes > MAX_BYTES) return { problem: `it has ${figure.sizeBytes} bytes` };
+  const kept = await openKept(figure.id, openArtifact);
+  return 'problem' in kept ? kept : checked(figure.mime, await readAll(kept.content));
+}
+
+/** What a program calls a picture need not be one. */
+function checked(mime: string, bytes: Buffer): Picture {
+  const form = FORMS.find((one) => one.mime === mime);
+  if (form === undefined) return { problem: `${mime} is no picture that a notebook shows` };
+  if (bytes.length > MAX_BYTES) return { problem: `it has more than ${MAX_BYTES} bytes` };
+  if (!form.beginning.test(bytes.subarray(0, 512).toString('latin1'))) return { problem: `it does not hold ${mime}` };
+  return { bytes, extension: form.extension };
+}
+
+/** Reads one chunk too many at most. */
+async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of content) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MAX_BYTES) break;
+  }
+  return Buffer.concat(chunks);
+}
