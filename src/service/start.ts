@@ -18,7 +18,7 @@ import { generate } from './graph/generate.ts';
 import type { Dependencies } from './graph/dependencies.ts';
 import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
-import { FILES_HERE, JupyterShowroom } from './records/notebook-links.ts';
+import { FILE_LINKS, JupyterLabLinks } from './records/notebook-links.ts';
 import { PythonExecutorService } from './service.ts';
 import { storagePlace } from './config/addresses.ts';
 
@@ -110,12 +110,12 @@ type RecordsOf = (method: ExecutionMethod) => Records;
 function makeRecords(configuration: Configuration, baseDir: string, executors: Executors): RecordsOf {
   const { agent_data_dir: directory, executed_python_scripts_dir: scriptsDir } = configuration.file_paths;
   const { url, token } = endpointOf(configuration, 'read_only');
-  const lab = token === undefined ? FILES_HERE : new JupyterShowroom({ url, token }, scriptsDir);
+  const lab = token === undefined ? FILE_LINKS : new JupyterLabLinks({ url, token }, scriptsDir);
   return (method) =>
     new Records({
       agentDataDir: path.resolve(baseDir, directory),
       scriptsDir,
-      showroom: method === 'local' ? FILES_HERE : lab,
+      links: method === 'local' ? FILE_LINKS : lab,
       pythonVersion: '3',
       openArtifact: (id) => executors.openArtifact(method, id),
     });

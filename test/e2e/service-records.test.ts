@@ -8,7 +8,7 @@ import { createHost, type Execution, type Host, type Json, type RunOptions } fro
 import type { Notebook } from '../../src/notebook/nbformat.ts';
 import type { ExecutionRecord } from '../../src/service/records/record.ts';
 import { Records } from '../../src/service/records/records.ts';
-import { FILES_HERE } from '../../src/service/records/notebook-links.ts';
+import { FILE_LINKS } from '../../src/service/records/notebook-links.ts';
 import { parseRequest, type PythonExecutionRequest } from '../../src/service/api/request.ts';
 import type { AttemptStage } from '../../src/service/api/result.ts';
 import { validateResults } from '../../src/service/results/validate.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
   records = new Records({
     agentDataDir: home,
-    showroom: FILES_HERE,
+    links: FILE_LINKS,
     pythonVersion: host.environment.version,
     openArtifact: (id) => host.artifacts.open(id),
   });
@@ -65,7 +65,7 @@ values = context.SALES.q1.values
 print("values:", values, context.SALES.q1["unit name"])
 print("a warning", file=sys.stderr)
 plt.plot(values)
-plt.show()
+plt.linkTo()
 saved, axes = plt.subplots()
 axes.bar([1, 2, 3], values)
 saved.savefig("bars.png")

@@ -18,7 +18,7 @@ export type FindingKind =
 export type Severity = 'info' | 'warning' | 'error';
 
 /** Something that analysis noticed in code. */
-export interface Finding {
+export interface CodeFinding {
   readonly kind: FindingKind;
   /** The rule that found it, such as `starts-process`. */
   readonly rule: string;
@@ -33,8 +33,8 @@ const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2
 const MAX_FINDINGS = 200;
 
 /** Each thing once, where it stands first; the gravest are kept when there are too many, and lines are in order. */
-export function tidy(findings: readonly Finding[]): Finding[] {
-  const first = new Map<string, Finding>();
+export function tidy(findings: readonly CodeFinding[]): CodeFinding[] {
+  const first = new Map<string, CodeFinding>();
   for (const finding of findings) {
     const key = JSON.stringify([finding.rule, finding.name, finding.message]);
     if (!first.has(key)) first.set(key, finding);
@@ -46,7 +46,7 @@ export function tidy(findings: readonly Finding[]): Finding[] {
 }
 
 /** The gravest severity among findings. */
-export function gravest(findings: readonly Finding[]): Severity {
+export function gravest(findings: readonly CodeFinding[]): Severity {
   return findings.reduce<Severity>((worst, { severity }) => (RANK[severity] < RANK[worst] ? severity : worst), 'info');
 }
 
@@ -71,13 +71,13 @@ const RISKY: ReadonlySet<FindingKind> = new Set([
 ]);
 
 /** How dangerous code is, by what was found and not by the words of a message. */
-export function securityRiskLevel(findings: readonly Finding[]): RiskLevel {
+export function securityRiskLevel(findings: readonly CodeFinding[]): RiskLevel {
   const severities = new Set(findings.filter(({ kind }) => RISKY.has(kind)).map(({ severity }) => severity));
   if (severities.has('error')) return 'high';
   return severities.has('warning') ? 'medium' : 'low';
 }
 
 /** What makes the risk high. */
-export function highRisks(findings: readonly Finding[]): Finding[] {
+export function highRisks(findings: readonly CodeFinding[]): CodeFinding[] {
   return findings.filter(({ kind, severity }) => severity === 'error' && RISKY.has(kind));
 }

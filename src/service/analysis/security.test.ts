@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHost, type Host } from '../../host/host.ts';
 import { Examiner } from './examine.ts';
-import { tidy, type Finding } from './finding.ts';
+import { tidy, type CodeFinding } from './finding.ts';
 import { securityFindings } from './security.ts';
 
 let host: Host;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => host?.close());
 
-async function findingsIn(code: string): Promise<Finding[]> {
+async function findingsIn(code: string): Promise<CodeFinding[]> {
   return tidy(securityFindings(await examiner.examine(`results = {}\n${code}`)));
 }
 

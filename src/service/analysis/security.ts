@@ -1,5 +1,5 @@
 import type { Facts, Use } from './facts.ts';
-import { shownName, type Finding } from './finding.ts';
+import { shownName, type CodeFinding } from './finding.ts';
 import {
   NAME_RULES,
   OPENERS,
@@ -10,7 +10,7 @@ import {
 } from './security-rules.ts';
 
 /** What is noteworthy about code whatever it is for: syntax, imports, dangerous calls, files, network, results. */
-export function securityFindings(facts: Facts): Finding[] {
+export function securityFindings(facts: Facts): CodeFinding[] {
   if (facts.syntax.length > 0) return facts.syntax.map(syntaxFinding);
   return [
     ...facts.imports.flatMap(importFinding),
@@ -21,7 +21,7 @@ export function securityFindings(facts: Facts): Finding[] {
   ];
 }
 
-const TRUNCATED: Finding = {
+const TRUNCATED: CodeFinding = {
   kind: 'dynamic',
   rule: 'too-many-names',
   severity: 'error',
@@ -30,7 +30,7 @@ const TRUNCATED: Finding = {
   name: null,
 };
 
-function syntaxFinding({ line, message }: Facts['syntax'][number]): Finding {
+function syntaxFinding({ line, message }: Facts['syntax'][number]): CodeFinding {
   const where = line === null ? '' : ` at line ${line}`;
   return {
     kind: 'syntax',
@@ -42,7 +42,7 @@ function syntaxFinding({ line, message }: Facts['syntax'][number]): Finding {
   };
 }
 
-function importFinding({ name, line }: Facts['imports'][number]): Finding[] {
+function importFinding({ name, line }: Facts['imports'][number]): CodeFinding[] {
   const isProhibited = PROHIBITED_IMPORTS.some((prohibited) => name === prohibited);
   if (!isProhibited) return [];
   const message = `Prohibited import detected: ${shownName(name)}`;
@@ -54,7 +54,7 @@ const RULES_BY_NAME: ReadonlyMap<string, NameRule> = new Map(
   NAME_RULES.flatMap((rule) => rule.names.map((name) => [name, rule] as const)),
 );
 
-function nameFindings({ name, how, line, bare }: Use): Finding[] {
+function nameFindings({ name, how, line, bare }: Use): CodeFinding[] {
   if (how === 'stored') return [];
   const rule = ruleOf(name);
   if (rule === undefined || (rule.unlessBare === true && bare === true)) return [];
@@ -82,27 +82,27 @@ function prefixOf({ kind, severity }: NameRule): string {
   return severity === 'info' ? 'Note' : 'Warning';
 }
 
-function openFindings({ name, how, line, mode }: Use): Finding[] {
+function openFindings({ name, how, line, mode }: Use): CodeFinding[] {
   if (how !== 'called' || mode === undefined || !OPENERS.has(name) || !/[wax+?]/u.test(mode)) return [];
   const says = mode.includes('?') ? 'may write a file: its mode is not known' : `writes a file (mode '${mode}')`;
   const message = `Warning: ${shownName(name)}() ${says}`;
   return [{ kind: 'file-write', rule: 'opens-to-write', severity: 'warning', line, message, name }];
 }
 
-function starterFindings({ name, how, line }: Use, { imports }: Facts): Finding[] {
+function starterFindings({ name, how, line }: Use, { imports }: Facts): CodeFinding[] {
   if (how !== 'called' || !name.startsWith('?.') || !PROCESS_STARTERS.has(name.slice(2))) return [];
   if (!imports.some((imported) => PROCESS_MODULES.has(imported.name.split('.')[0] ?? ''))) return [];
   const message = `Security risk: ${shownName(name)}() may start a process`;
   return [{ kind: 'process', rule: 'may-start-process', severity: 'warning', line, message, name }];
 }
 
-function dynamicFinding({ name, line }: Facts['dynamic'][number]): Finding {
+function dynamicFinding({ name, line }: Facts['dynamic'][number]): CodeFinding {
   const what = name === 'import' ? 'imports a module' : name === 'call' ? 'calls a function' : 'takes an attribute';
   const message = `Warning: dynamic call: the code ${what} by a name that is only known when it runs`;
   return { kind: 'dynamic', rule: `dynamic-${name}`, severity: 'warning', line, message, name: null };
 }
 
-function resultFindings({ results }: Facts): Finding[] {
+function resultFindings({ results }: Facts): CodeFinding[] {
   if (results === 'dict' || results === 'unknown') return [];
   const message =
     results === 'none'

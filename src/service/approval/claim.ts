@@ -3,10 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { VivariumError } from '../../errors.ts';
 import type { Approval, Decision } from '../../storage/approvals/approval.ts';
 import { isAllowed } from '../../storage/approvals/errors.ts';
-import type { Storage } from '../../storage/storage.ts';
+import type { Approvals } from '../../storage/approvals/approvals.ts';
 import { WorkflowError } from '../api/failures.ts';
-
-type Approvals = Storage['approvals'];
 
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;

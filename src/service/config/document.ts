@@ -108,7 +108,7 @@ export type Interpolation =
   | { readonly problem: string };
 
 /** Puts the values of environment variables into a text. What they contain is not looked into again. */
-export function interpolate(text: string, environment: Readonly<Record<string, string | undefined>>): Interpolation {
+function interpolate(text: string, environment: Readonly<Record<string, string | undefined>>): Interpolation {
   let problem: string | undefined;
   let hasReference = false;
   const replaced = text.replaceAll(REFERENCE, (match: string, ...rest: unknown[]) => {

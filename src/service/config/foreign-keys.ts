@@ -13,7 +13,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'langgraph.use_postgres': 'PostgreSQL is used where langgraph.storage_url names it; this key does nothing',
 };
 
-type Section = Record<string, unknown>;
+type ConfigSection = Record<string, unknown>;
 
 /** The content without them; each is told by its name. */
 export function withoutForeign(content: unknown, onForeign: (key: string, text: string) => void): unknown {
@@ -38,6 +38,6 @@ export function withoutNothing(content: unknown): unknown {
   return Object.fromEntries(said.map(([key, value]) => [key, key === 'generators' ? value : withoutNothing(value)]));
 }
 
-function isSection(value: unknown): value is Section {
+function isSection(value: unknown): value is ConfigSection {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

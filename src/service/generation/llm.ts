@@ -33,11 +33,11 @@ export class LlmGenerator implements CodeGenerator {
       );
     }
     const code = extractCode(withoutThoughts(text));
-    if (!hasCode(code)) throw failed('the model answered with no code. Answer with the code alone', errorChain);
+    if (!hasCode(code)) throw failed('the model answered with no code. ModelAnswer with the code alone', errorChain);
     return code;
   }
 
-  async #ask({ system, user }: Prompt, { signal, onToken }: GenerateOptions): Promise<Answer> {
+  async #ask({ system, user }: Prompt, { signal, onToken }: GenerateOptions): Promise<ModelAnswer> {
     signal?.throwIfAborted();
     try {
       const messages = [new SystemMessage(system), new HumanMessage(user)];
@@ -52,12 +52,15 @@ export class LlmGenerator implements CodeGenerator {
   }
 }
 
-interface Answer {
+interface ModelAnswer {
   readonly text: string;
   readonly isCutOff: boolean;
 }
 
-async function collect(chunks: AsyncIterable<AIMessageChunk>, onToken: GenerateOptions['onToken']): Promise<Answer> {
+async function collect(
+  chunks: AsyncIterable<AIMessageChunk>,
+  onToken: GenerateOptions['onToken'],
+): Promise<ModelAnswer> {
   let text = '';
   let isCutOff = false;
   for await (const chunk of chunks) {

@@ -1,12 +1,12 @@
 import type { Json } from '../../execution/execution.ts';
-import { gravest, type Finding, type FindingKind, type RiskLevel, type Severity } from '../analysis/finding.ts';
+import { gravest, type CodeFinding, type FindingKind, type RiskLevel, type Severity } from '../analysis/finding.ts';
 import type { ExecutionMode, ModeConfiguration } from '../config/schema.ts';
 import type { PolicySubject } from './analyzers.ts';
-import { decisionOf, type Decision, type ExecutionPolicyDecision } from './decision.ts';
+import { decisionOf, type Judgement, type ExecutionPolicyDecision } from './decision.ts';
 
 /** Everything that is known of code before it runs, and what is to become of it. */
 export interface AnalysisResult {
-  readonly decision: Decision;
+  readonly decision: Judgement;
   /** False: the code does not run, and nobody is asked. */
   readonly passed: boolean;
   readonly issues: readonly string[];
@@ -19,7 +19,7 @@ export interface AnalysisResult {
   readonly needsApproval: boolean;
   readonly approvalReasoning: string;
   readonly executionModeConfig: ModeConfiguration;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CodeFinding[];
   readonly detectedOperations: readonly string[];
   readonly riskCategories: readonly string[];
   readonly domainData: Readonly<Record<string, Json>>;
@@ -96,7 +96,7 @@ export function toWire(result: AnalysisResult): { readonly [key: string]: Json }
   };
 }
 
-function advice(findings: readonly Finding[]): string[] {
+function advice(findings: readonly CodeFinding[]): string[] {
   const kinds = new Set(findings.map(({ kind }) => kind));
   return [
     ...(kinds.has('syntax') ? ['Write plain Python that compiles'] : []),

@@ -1,16 +1,16 @@
 import type { Json } from '../../execution/execution.ts';
 import type { Facts } from '../analysis/facts.ts';
-import type { Finding } from '../analysis/finding.ts';
+import type { CodeFinding } from '../analysis/finding.ts';
 import type { Configuration } from '../config/schema.ts';
 import type { ExecutionPolicyDecision } from './decision.ts';
 import type { RiskLevel } from '../analysis/finding.ts';
 
 /** What analyzers are shown. */
-export interface Subject {
+export interface AnalyzedCode {
   readonly code: string;
   readonly facts: Facts;
   /** What was found so far. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CodeFinding[];
   readonly configuration: Configuration;
 }
 
@@ -19,18 +19,18 @@ export interface DomainAnalysis {
   /** Such as `epics_writes` and `epics_reads`. */
   readonly detectedOperations: readonly string[];
   readonly riskCategories: readonly string[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CodeFinding[];
   readonly domainData: Readonly<Record<string, Json>>;
 }
 
 /** Knows what calls mean in some domain. All of them are asked, and what they find is put together. */
 export interface DomainAnalyzer {
   readonly name: string;
-  analyze(subject: Subject): DomainAnalysis | Promise<DomainAnalysis>;
+  analyze(subject: AnalyzedCode): DomainAnalysis | Promise<DomainAnalysis>;
 }
 
 /** What a policy decides on. */
-export interface PolicySubject extends Subject {
+export interface PolicySubject extends AnalyzedCode {
   readonly domain: DomainAnalysis;
   readonly riskLevel: RiskLevel;
 }
@@ -44,14 +44,14 @@ export interface PolicyAnalyzer {
 const BUILT_IN_PRIORITY = 100;
 const REGISTERED_PRIORITY = 50;
 
-interface Entry<T> {
+interface RegisteredAnalyzer<T> {
   readonly analyzer: T;
   readonly priority: number;
 }
 
 /** Analyzers by priority, lower first. One that is registered under a name in use takes its place. */
 export class AnalyzerRegistry<T extends { readonly name: string }> {
-  readonly #entries: Map<string, Entry<T>>;
+  readonly #entries: Map<string, RegisteredAnalyzer<T>>;
 
   constructor(builtIn: readonly T[]) {
     this.#entries = new Map(

@@ -1,5 +1,5 @@
 import type { Examiner } from '../analysis/examine.ts';
-import { tidy, type Finding } from '../analysis/finding.ts';
+import { tidy, type CodeFinding } from '../analysis/finding.ts';
 import { securityFindings } from '../analysis/security.ts';
 import type { Configuration } from '../config/schema.ts';
 import { analysisResult, type AnalysisResult } from './analysis-result.ts';
@@ -9,7 +9,7 @@ import {
   type DomainAnalyzer,
   type PolicyAnalyzer,
   type PolicySubject,
-  type Subject,
+  type AnalyzedCode,
 } from './analyzers.ts';
 import { CONTROL_DOMAIN } from './control-domain.ts';
 import { refusal, withinConfiguration, type ExecutionPolicyDecision } from './decision.ts';
@@ -32,14 +32,14 @@ export class CodeAnalyzer {
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<AnalysisResult> {
     const facts = await this.#examiner.examine(code, options);
-    const subject: Subject = { code, facts, findings: tidy(securityFindings(facts)), configuration };
+    const subject: AnalyzedCode = { code, facts, findings: tidy(securityFindings(facts)), configuration };
     const domain = await this.#analyzeDomain(subject);
     const findings = tidy([...subject.findings, ...domain.findings]);
     const whole: PolicySubject = { ...subject, findings, domain, riskLevel: securityRiskLevel(findings) };
     return analysisResult(whole, await this.#decide(whole));
   }
 
-  async #analyzeDomain(subject: Subject): Promise<DomainAnalysis> {
+  async #analyzeDomain(subject: AnalyzedCode): Promise<DomainAnalysis> {
     const found: DomainAnalysis[] = [];
     for (const analyzer of this.domains.inOrder()) {
       try {
@@ -79,7 +79,7 @@ export class CodeAnalyzer {
 
 const NOTHING: DomainAnalysis = { detectedOperations: [], riskCategories: [], findings: [], domainData: {} };
 
-function failure(what: string, error: unknown): Finding {
+function failure(what: string, error: unknown): CodeFinding {
   const message = `Blocked: the ${what} failed: ${error instanceof Error ? error.message : String(error)}`;
   return { kind: 'analyzer', rule: 'analyzer-failed', severity: 'error', line: null, message, name: null };
 }

@@ -1,13 +1,13 @@
 import { controlPatterns } from '../analysis/control-systems.ts';
-import { shownName, type Finding } from '../analysis/finding.ts';
+import { shownName, type CodeFinding } from '../analysis/finding.ts';
 import type { Facts, Use } from '../analysis/facts.ts';
 import { PatternSet, type Match } from '../analysis/patterns.ts';
-import type { DomainAnalysis, DomainAnalyzer, Subject } from './analyzers.ts';
+import type { DomainAnalysis, DomainAnalyzer, AnalyzedCode } from './analyzers.ts';
 
 /** Finds what reads from and writes to control systems, by the configured names. */
 export const CONTROL_DOMAIN: DomainAnalyzer = { name: 'control-system', analyze };
 
-function analyze({ facts, configuration }: Subject): DomainAnalysis {
+function analyze({ facts, configuration }: AnalyzedCode): DomainAnalysis {
   const { write, read } = controlPatterns(configuration.control_system.patterns);
   const writePatterns = new PatternSet(write);
   const readPatterns = new PatternSet(read);
@@ -29,7 +29,7 @@ function analyze({ facts, configuration }: Subject): DomainAnalysis {
 
 const SHOWN_NAMES = 50;
 
-function namesIn(findings: readonly Finding[]): (string | null)[] {
+function namesIn(findings: readonly CodeFinding[]): (string | null)[] {
   return [...new Set(findings.map(({ name }) => name))].slice(0, SHOWN_NAMES);
 }
 
@@ -50,7 +50,7 @@ function findingFor(
   { name, line, how }: Use,
   match: Match | undefined,
   { kind, rule, severity, says }: typeof WRITE | typeof READ,
-): Finding[] {
+): CodeFinding[] {
   if (match === undefined) return [];
   const call = `${shownName(name)}${how === 'called' ? '()' : how === 'stored' ? ' =' : ''}`;
   const verb = match === 'certain' ? says : 'may write to the control system';

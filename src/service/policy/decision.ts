@@ -2,7 +2,7 @@ import type { Json } from '../../execution/execution.ts';
 import type { Configuration, ExecutionMode } from '../config/schema.ts';
 
 /** What is to become of code: it runs, somebody is asked first, or it does not run. */
-export type Decision = 'run' | 'ask' | 'refuse';
+export type Judgement = 'run' | 'ask' | 'refuse';
 
 /** What a policy says of code. */
 export interface ExecutionPolicyDecision {
@@ -18,7 +18,7 @@ export interface ExecutionPolicyDecision {
   readonly additionalContext: Readonly<Record<string, Json>>;
 }
 
-export function decisionOf({ analysisPassed, needsApproval }: ExecutionPolicyDecision): Decision {
+export function decisionOf({ analysisPassed, needsApproval }: ExecutionPolicyDecision): Judgement {
   if (!analysisPassed) return 'refuse';
   return needsApproval ? 'ask' : 'run';
 }

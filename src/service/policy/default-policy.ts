@@ -48,7 +48,7 @@ export interface EffectiveApproval {
 }
 
 /** `disabled` forces asking off, `all_capabilities` forces it on for all code. */
-export function effectiveApproval({ global_mode, capabilities }: Configuration['approval']): EffectiveApproval {
+function effectiveApproval({ global_mode, capabilities }: Configuration['approval']): EffectiveApproval {
   switch (global_mode) {
     case 'disabled':
       return { enabled: false, mode: 'disabled' };

@@ -1,20 +1,20 @@
 import type { Execution, ProducedFigure } from '../../execution/execution.ts';
 import type { RecordFolder } from './folder.ts';
-import { figureName, FIGURES, isFigureName } from './names.ts';
+import { figureName, FOLDERS, isFigureName } from './names.ts';
 import { openKept, type OpenArtifact } from './files.ts';
 
 export interface SavedFigures {
-  /** Seen from the folder: `figures/figure_01.png`. */
+  /** Relative to the folder: `figures/figure_01.png`. */
   readonly names: readonly string[];
   readonly paths: readonly string[];
-  /** Why others are not there. */
+  /** Why other figures are missing. */
   readonly errors: readonly string[];
 }
 
 const MAX_FIGURES = 100;
 const MAX_BYTES = 32 << 20;
 
-/** Forms of a picture that a file can hold, best first, and how each begins. */
+/** Image formats that a file can have, best first, and how each begins. */
 const FORMS: readonly { readonly mime: string; readonly extension: string; readonly beginning: RegExp }[] = [
   { mime: 'image/png', extension: 'png', beginning: /^\x89PNG\r\n/ },
   { mime: 'image/jpeg', extension: 'jpg', beginning: /^\xff\xd8\xff/ },
@@ -23,13 +23,13 @@ const FORMS: readonly { readonly mime: string; readonly extension: string; reado
   { mime: 'image/svg+xml', extension: 'svg', beginning: /^(?:\xef\xbb\xbf)?\s*</ },
 ];
 
-/** Writes the pictures of this run, and no others: those of an earlier one go. */
+/** Writes the figures of this run, and removes those of an earlier run. */
 export async function saveFigures(
   folder: RecordFolder,
   execution: Execution | undefined,
   openArtifact: OpenArtifact | undefined,
 ): Promise<SavedFigures> {
-  for (const name of folder.list(FIGURES).filter(isFigureName)) folder.remove(name, FIGURES);
+  for (const name of folder.list(FOLDERS.figures).filter(isFigureName)) folder.remove(name, FOLDERS.figures);
   const figures = [...(execution?.figures ?? []), ...savedPictures(execution)];
   const paths: string[] = [];
   const names: string[] = [];
@@ -42,13 +42,13 @@ export async function saveFigures(
       continue;
     }
     const name = figureName(names.length + 1, picture.extension);
-    paths.push(await folder.write(name, picture.bytes, FIGURES));
-    names.push(`${FIGURES}/${name}`);
+    paths.push(await folder.write(name, picture.bytes, FOLDERS.figures));
+    names.push(`${FOLDERS.figures}/${name}`);
   }
   return { names, paths, errors };
 }
 
-/** Pictures that the code wrote without drawing them by matplotlib, where people look for them. */
+/** Image files that the code wrote itself, in the folders where people look for them. */
 const PICTURE = /^(?:[^/]+\/)?[^/.][^/]*\.(?:png|jpe?g|svg)$/i;
 
 function savedPictures(execution: Execution | undefined): readonly ProducedFigure[] {
@@ -58,37 +58,38 @@ function savedPictures(execution: Execution | undefined): readonly ProducedFigur
   );
 }
 
-type Picture = { readonly bytes: Buffer; readonly extension: string } | { readonly problem: string };
+type FigureFile = { readonly bytes: Buffer; readonly extension: string } | { readonly problem: string };
 
 async function pictureOf(
   figure: ProducedFigure,
   execution: Execution | undefined,
   openArtifact: OpenArtifact | undefined,
-): Promise<Picture> {
+): Promise<FigureFile> {
   const shown = figure.result === undefined ? undefined : execution?.results[figure.result];
   for (const { mime } of FORMS) {
     const content = shown?.data[mime];
     if (content !== undefined) return checked(mime, Buffer.from(content, mime === 'image/svg+xml' ? 'utf8' : 'base64'));
   }
-  if (shown !== undefined) return { problem: `${figure.mime} is no picture; it shows in the notebook` };
+  if (shown !== undefined) return { problem: `${figure.mime} is not an image; the notebook shows it` };
   if (figure.id === undefined || openArtifact === undefined) {
-    return { problem: figure.notKept ?? 'there is no copy of the file that the run saved' };
+    return { problem: figure.notKept ?? 'no copy of the file was kept' };
   }
-  if (figure.sizeBytes > MAX_BYTES) return { problem: `it has ${figure.sizeBytes} bytes` };
+  if (figure.sizeBytes > MAX_BYTES) return { problem: `it is ${figure.sizeBytes} bytes` };
   const kept = await openKept(figure.id, openArtifact);
   return 'problem' in kept ? kept : checked(figure.mime, await readAll(kept.content));
 }
 
-/** What a program calls a picture need not be one. */
-function checked(mime: string, bytes: Buffer): Picture {
+/** A program may label anything an image, so the content is checked. */
+function checked(mime: string, bytes: Buffer): FigureFile {
   const form = FORMS.find((one) => one.mime === mime);
-  if (form === undefined) return { problem: `${mime} is no picture that a notebook shows` };
-  if (bytes.length > MAX_BYTES) return { problem: `it has more than ${MAX_BYTES} bytes` };
-  if (!form.beginning.test(bytes.subarray(0, 512).toString('latin1'))) return { problem: `it does not hold ${mime}` };
+  if (form === undefined) return { problem: `${mime} is not an image that a notebook can show` };
+  if (bytes.length > MAX_BYTES) return { problem: `it is larger than ${MAX_BYTES} bytes` };
+  if (!form.beginning.test(bytes.subarray(0, 512).toString('latin1')))
+    return { problem: `it does not contain ${mime}` };
   return { bytes, extension: form.extension };
 }
 
-/** Reads one chunk too many at most. */
+/** Stops reading once the limit is passed. */
 async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -7,42 +7,43 @@ import { JupyterServer } from '../../engine/jupyter/server.ts';
 import { JupyterWorkspace } from '../../engine/jupyter/workspace.ts';
 import { VivariumError } from '../../errors.ts';
 
-/** Where people open notebooks. */
-export interface Showroom {
-  /** A link that opens the first of these files of a record; the others are what it needs. */
-  show(record: Shown, files: readonly string[]): Promise<string>;
+/** Makes the links under which people open notebooks. */
+export interface NotebookLinks {
+  /** A link that opens the first of these files. The first file needs the others. */
+  linkTo(record: RecordLocation, files: readonly string[]): Promise<string>;
 }
 
-export interface Shown {
+export interface RecordLocation {
   /** The directory of all records, and the record's folder in it. */
   readonly root: string;
   readonly relative: string;
 }
 
-/** As files of this machine. */
-export const FILES_HERE: Showroom = {
-  show: async ({ root, relative }, [notebook = '']) => pathToFileURL(path.join(root, relative, notebook)).href,
+/** Links to files of this machine. */
+export const FILE_LINKS: NotebookLinks = {
+  linkTo: async ({ root, relative }, [notebook = '']) => pathToFileURL(path.join(root, relative, notebook)).href,
 };
 
 const MAX_BYTES = 32 << 20;
-const LOOK_TIMEOUT_MS = 5000;
+const LOOKUP_TIMEOUT_MS = 5000;
 
 /**
- * In the JupyterLab of a server. It may see the directory of records as its own files, as containers do that mount it; else
- * it is given copies. Where it has no JupyterLab, or is out of reach, the link is that of the file here: one that opens.
+ * Links into the JupyterLab of a server. The server may see the directory of records among its own files, as a container
+ * does that mounts it. Otherwise the files are copied to the server. If it has no JupyterLab or cannot be reached, the link
+ * is to the file on this machine, which always opens.
  */
-export class JupyterShowroom implements Showroom {
+export class JupyterLabLinks implements NotebookLinks {
   readonly #server: JupyterServer;
   readonly #rootName: string;
   #isShared: Promise<boolean> | undefined;
 
-  /** `rootName`: what the directory of records is called there. */
+  /** `rootName` is the name of the directory of records on the server. */
   constructor({ url, token }: { readonly url: string; readonly token: string }, rootName: string) {
     this.#server = new JupyterServer(new URL(url), token);
     this.#rootName = rootName;
   }
 
-  async show(record: Shown, files: readonly string[]): Promise<string> {
+  async linkTo(record: RecordLocation, files: readonly string[]): Promise<string> {
     const inLab = [
       'lab',
       'tree',
@@ -52,43 +53,43 @@ export class JupyterShowroom implements Showroom {
     ];
     const link = inLab.map(encodeURIComponent).join('/');
     try {
-      if (!(await this.#seesOurs(record.root))) await this.#copy(record, files);
-      if ((await this.#server.call('GET', link, { timeoutMs: LOOK_TIMEOUT_MS })).status === 200) {
+      if (!(await this.#seesRecords(record.root))) await this.#copy(record, files);
+      if ((await this.#server.call('GET', link, { timeoutMs: LOOKUP_TIMEOUT_MS })).status === 200) {
         return this.#server.locate(link);
       }
     } catch (error) {
-      if (!(error instanceof VivariumError)) throw error; // no record fails because nobody can look at it there
+      if (!(error instanceof VivariumError)) throw error; // a record must not fail because the server cannot show it
     }
-    return FILES_HERE.show(record, files);
+    return FILE_LINKS.linkTo(record, files);
   }
 
-  /** Once: puts a file among the records, and asks the server for it. */
-  #seesOurs(root: string): Promise<boolean> {
-    this.#isShared ??= this.#look(root).catch((error: unknown) => {
+  /** Checks once: writes a file into the directory of records and asks the server for it. */
+  #seesRecords(root: string): Promise<boolean> {
+    this.#isShared ??= this.#checkShared(root).catch((error: unknown) => {
       this.#isShared = undefined;
       throw error;
     });
     return this.#isShared;
   }
 
-  async #look(root: string): Promise<boolean> {
+  async #checkShared(root: string): Promise<boolean> {
     const name = `is-shared-${randomUUID()}`;
     await writeFile(path.join(root, name), '', { flag: 'wx', mode: 0o644 });
     try {
-      const where = `api/contents/${[...this.#rootName.split('/'), name].map(encodeURIComponent).join('/')}?content=0`;
-      return (await this.#server.call('GET', where, { timeoutMs: LOOK_TIMEOUT_MS })).status === 200;
+      const address = `api/contents/${[...this.#rootName.split('/'), name].map(encodeURIComponent).join('/')}?content=0`;
+      return (await this.#server.call('GET', address, { timeoutMs: LOOKUP_TIMEOUT_MS })).status === 200;
     } finally {
       await rm(path.join(root, name), { force: true });
     }
   }
 
-  async #copy({ root, relative }: Shown, files: readonly string[]): Promise<void> {
-    const there = new JupyterWorkspace(this.#server, this.#rootName);
-    await there.create();
+  async #copy({ root, relative }: RecordLocation, files: readonly string[]): Promise<void> {
+    const copies = new JupyterWorkspace(this.#server, this.#rootName);
+    await copies.create();
     for (const file of files) {
-      const here = path.join(root, relative, file);
-      const size = (await stat(here)).size;
-      if (size <= MAX_BYTES) await there.write(`${relative}/${file}`, createReadStream(here));
+      const source = path.join(root, relative, file);
+      const size = (await stat(source)).size;
+      if (size <= MAX_BYTES) await copies.write(`${relative}/${file}`, createReadStream(source));
     }
   }
 }

@@ -13,9 +13,9 @@ import type { FailureReport } from './metadata.ts';
 
 export interface NotebookParts {
   readonly header: MarkdownCell;
-  /** Undefined when nothing was generated. */
+  /** Undefined if no code was generated. */
   readonly attempt: Attempt | undefined;
-  /** What the run printed and showed in its order, where that is known. */
+  /** What the run printed and displayed, in order, if known. */
   readonly outputs?: readonly TranscriptItem[] | undefined;
   readonly startedAt: Date;
   /** The text of `python/cell/context.py`. */
@@ -24,22 +24,22 @@ export interface NotebookParts {
 }
 
 export interface FinalParts extends NotebookParts {
-  /** Undefined when there are none. */
+  /** Undefined if there are none. */
   readonly results?: Readonly<Record<string, Json>> | undefined;
-  /** Seen from the notebook. */
+  /** Relative to the notebook. */
   readonly figures: readonly string[];
 }
 
 const MAX_PREVIEW_CHARS = 10_000;
-/** Outputs of one run are bounded where they are made; this bound only must not be the smaller one. */
+/** The outputs of a run are already bounded, so these limits only have to be larger. */
 const NO_BOUNDS = { maxRuns: 1, maxBytes: 1 << 30 };
 
-/** An attempt as a notebook in `attempts/`, as a text that Jupyter reads. */
+/** The notebook of an attempt, for `attempts/`. */
 export function attemptNotebook(parts: NotebookParts): string {
   return textOf([parts.header, contextOf(parts, `../${FILES.context}`), ...codeCells(parts)], parts);
 }
 
-/** The notebook of the whole request. */
+/** The notebook of the request. */
 export function finalNotebook(parts: FinalParts): string {
   const cells: Cell[] = [parts.header, contextOf(parts, FILES.context), ...codeCells(parts)];
   if (parts.results !== undefined) cells.push(resultsText(parts.results), resultsCell('load-results', FILES.results));
@@ -51,7 +51,7 @@ function contextOf({ contextLoader }: NotebookParts, path: string): Cell {
   return contextCell('context', { loader: contextLoader, path });
 }
 
-/** The code with what its run gave; code that never ran, or must not run again, has no outputs. */
+/** The code with the outputs of its run. Code that did not run has none. */
 function codeCells({ attempt, outputs, startedAt, pythonVersion }: NotebookParts): readonly Cell[] {
   if (attempt === undefined) return [];
   const { code, execution, stage } = attempt;
@@ -60,13 +60,13 @@ function codeCells({ attempt, outputs, startedAt, pythonVersion }: NotebookParts
   }
   const history = new History(NO_BOUNDS);
   const end = history.begin({ code, echo: 'last', kind: 'run', startedAt });
-  // Each attempt is alone in its notebook: what became of the session's state is of no use to whoever reads it.
+  // The notebook holds one attempt only, so what became of the session's state is irrelevant.
   const state = { ...execution.state, status: 'preserved' } as const;
   end(outputs ?? itemsOf(execution), { ...execution, state, mayHaveWritten: false });
   return toNotebook(history, { pythonVersion }).cells;
 }
 
-/** Without their order: text first. */
+/** Used when the order is unknown: text comes first. */
 function itemsOf({ logs, results }: Execution): TranscriptItem[] {
   const texts = (['stdout', 'stderr'] as const).map(
     (stream) => ({ type: 'text', stream, text: logs[stream] }) as const,
@@ -87,7 +87,7 @@ function textOf(cells: readonly Cell[], { pythonVersion }: NotebookParts): strin
   return `${JSON.stringify(createNotebook(cells, { pythonVersion }), undefined, 1)}\n`;
 }
 
-/** What the analysis said, and why somebody is asked. */
+/** What the analysis found, and why a reviewer is asked. */
 export interface ReviewContext {
   readonly reasoning?: string;
   readonly issues?: readonly string[];
@@ -116,7 +116,7 @@ const MAX_ISSUES = 50;
 
 export function attemptHeader({ number, stage, code, error }: Attempt, facts: HeaderFacts): MarkdownCell {
   const hash = createHash('sha256').update(code).digest('hex');
-  const warning = 'This code has not been run. Running its cell runs it here, without the walls of the sandbox.';
+  const warning = 'This code has not been run. Running its cell runs it in this kernel, outside the sandbox.';
   return header([
     `# Attempt ${number}: ${TITLES[stage]}`,
     list({ ...about(facts), Stage: stage, 'Code SHA-256': hash }),
@@ -134,17 +134,17 @@ export function successHeader(attempt: Attempt, facts: HeaderFacts): MarkdownCel
   ]);
 }
 
-/** To say no is no failure. */
-const ENDINGS: Readonly<Record<string, string>> = {
+/** A rejection is not a failure. */
+const TITLES_WITHOUT_RUN: Readonly<Record<string, string>> = {
   ExecutionRejectedError: 'Rejected, and Not Executed',
   PolicyRefusedError: 'Refused, and Not Executed',
 };
 
 export function failureHeader(failure: FailureReport, attempts: number, facts: HeaderFacts): MarkdownCell {
   return header([
-    `# ${ENDINGS[failure.errorType] ?? 'Failed Execution'}`,
+    `# ${TITLES_WITHOUT_RUN[failure.errorType] ?? 'Failed Execution'}`,
     list({ ...about(facts), Attempts: String(attempts), 'Error type': failure.errorType }),
-    ...section(failure.errorType in ENDINGS ? 'Why' : 'Error', failure.errorMessage),
+    ...section(failure.errorType in TITLES_WITHOUT_RUN ? 'Why' : 'Error', failure.errorMessage),
     ...section('Traceback', failure.traceback ?? undefined),
     ...review(facts.review),
   ]);
@@ -180,7 +180,7 @@ function review(context: ReviewContext | undefined): string[] {
   ];
 }
 
-/** Keeps head and tail. */
+/** Keeps the start and the end. */
 function cut(text: string): string {
   if (text.length <= MAX_CHARS) return text;
   const half = MAX_CHARS / 2;

@@ -9,13 +9,13 @@ import { ServiceConfigurationError } from '../api/failures.ts';
 import { parseRequest } from '../api/request.ts';
 import type { Attempt } from '../api/result.ts';
 import { Records } from './records.ts';
-import { FILES_HERE, JupyterShowroom } from './notebook-links.ts';
+import { FILE_LINKS, JupyterLabLinks } from './notebook-links.ts';
 
 let home: string;
 let records: Records;
 beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
-  records = new Records({ agentDataDir: home, showroom: FILES_HERE, pythonVersion: '3.12.0' });
+  records = new Records({ agentDataDir: home, links: FILE_LINKS, pythonVersion: '3.12.0' });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
@@ -109,7 +109,7 @@ test('O-21 a success is told with where everything is', async () => {
 test('U-70 three attempts are in one folder, also when they are recorded again, elsewhere and later', async () => {
   const { folderPath } = await records.begin(request);
   for (const number of [1, 2, 3]) {
-    const elsewhere = await new Records({ agentDataDir: home, showroom: FILES_HERE, pythonVersion: '3.12.0' }).open(
+    const elsewhere = await new Records({ agentDataDir: home, links: FILE_LINKS, pythonVersion: '3.12.0' }).open(
       folderPath,
       request,
     );
@@ -265,8 +265,8 @@ test('O-07 O-93 links open: files here, also where the Jupyter server is gone', 
   const local = await (await records.begin(request)).recordSuccess(succeeded(1), { results: {} });
   expect(local.notebookLink).toMatch(/^file:\/\/\//);
   expect(await readFile(fileURLToPath(local.notebookLink), 'utf8')).toContain('Successful Execution');
-  const gone = new JupyterShowroom({ url: 'http://127.0.0.1:9', token: 'x' }, 'executed_scripts');
-  const remote = new Records({ agentDataDir: home, showroom: gone, pythonVersion: '3.12.0' });
+  const gone = new JupyterLabLinks({ url: 'http://127.0.0.1:9', token: 'x' }, 'executed_scripts');
+  const remote = new Records({ agentDataDir: home, links: gone, pythonVersion: '3.12.0' });
   const { notebookLink } = await (await remote.begin(request)).recordSuccess(succeeded(1), { results: {} });
   expect(await readFile(fileURLToPath(notebookLink), 'utf8')).toContain('Successful Execution');
 });

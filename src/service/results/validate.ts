@@ -60,14 +60,14 @@ function roomFor(maxMb: number | undefined): string {
   return `${room}. Keep in it what the task asks for, write large data to a file in the current directory, and give its name`;
 }
 
-type Finding = { readonly problem: string } | { readonly note?: string };
+type TypeCheck = { readonly problem: string } | { readonly note?: string };
 
 function check(
   name: string,
   typeText: string,
   members: Readonly<Record<string, Json>>,
   types: ResultTypes | undefined,
-): Finding {
+): TypeCheck {
   const where = `results[${JSON.stringify(name)}]`;
   const value = Object.hasOwn(members, name) ? members[name] : undefined;
   if (value === undefined) return { problem: `${where} is missing; it must be there as ${typeText}.` };

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { Name, text, type Json } from '../database/values.ts';
+import type { Json } from '../../execution/execution.ts';
+import { Name, text } from '../database/values.ts';
 
 const MAX_CODE_LENGTH = 1 << 20;
 
-/** Longest that a decision may be waited for: ten years, which dates can hold. */
+/** The longest wait for a decision: ten years, which a date can represent. */
 const MAX_WAIT_MS = 10 * 365 * 86_400_000;
 
 export const STATUSES = ['pending', 'approved', 'edited', 'rejected', 'responded', 'expired'] as const;
@@ -12,23 +13,23 @@ export type ApprovalStatus = (typeof STATUSES)[number];
 
 const Code = text(MAX_CODE_LENGTH);
 
-/** What an approval is asked for with. `threadId` to `attempt`, with the code, tell it from any other. */
+/** A request for an approval. `threadId` to `attempt`, together with the code, identify it. */
 export const ApprovalRequest = z.strictObject({
   threadId: Name,
   checkpointNs: text(2048).default(''),
-  /** Tells two requests of one thread apart that lead to the same code. Must survive a crash: keep it in the state. */
+  /** Distinguishes requests of one thread that lead to the same code. Keep it in the state, so that it survives a crash. */
   requestId: Name,
   attempt: z.int().nonnegative(),
   code: Code,
-  /** What the reviewer is shown: request, analysis, effects. */
+  /** What the reviewer sees: request, analysis, effects. */
   payload: z.custom<Json>((value) => value !== undefined, 'must be JSON').default(null),
   requestedBy: Name,
-  /** Null: it waits for as long as it takes. */
+  /** Null: it never expires. */
   expiresInMs: z.int().nonnegative().max(MAX_WAIT_MS).nullable().default(null),
 });
 export type ApprovalRequest = z.input<typeof ApprovalRequest>;
 
-/** What a reviewer says. */
+/** What a reviewer decides. */
 export const Decision = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('approve') }),
   z.strictObject({ type: z.literal('edit'), code: Code, reason: text(16_384).optional() }),
@@ -44,7 +45,7 @@ export const STATUS_AFTER = {
   respond: 'responded',
 } as const satisfies Record<Decision['type'], ApprovalStatus>;
 
-/** A decision as it is kept: who made it and when. `codeSha256` is that of the code that may run now, if any may. */
+/** A stored decision: who made it and when. `codeSha256` identifies the code that may now run, if any. */
 export type Decided = Decision & { readonly by: string; readonly at: Date; readonly codeSha256?: string };
 
 interface Claimed {
@@ -53,8 +54,8 @@ interface Claimed {
 }
 
 /**
- * The one run of approved code. It is `unknown` when its owner has neither finished nor renewed its lease in time: the
- * code may have run, in part or in full. Nobody else may run it then, but an owner who was only slow may still finish.
+ * The one run of approved code. It is `unknown` if its owner neither finished nor renewed its lease in time: the code may
+ * have run, in part or in full. Nobody else may run it then, but an owner that was merely slow may still finish.
  */
 export type ApprovedRun = Claimed &
   (
@@ -62,7 +63,7 @@ export type ApprovedRun = Claimed &
     | { readonly status: 'finished'; readonly finishedAt: Date; readonly outcome: Json }
   );
 
-/** Code that waits, or waited, for somebody to allow it. */
+/** Code that waits, or waited, for a reviewer's decision. */
 export interface Approval {
   readonly id: string;
   readonly threadId: string;
@@ -80,7 +81,7 @@ export interface Approval {
   readonly run: ApprovedRun | null;
 }
 
-/** The answer to whoever wants to run approved code. Exactly one is `claimed`, ever; it runs exactly `code`. */
+/** The answer to a claim on approved code. Only one claim ever gets `claimed`, and it runs exactly `code`. */
 export type Claim =
   | { readonly status: 'claimed'; readonly code: string; readonly codeSha256: string; readonly approval: Approval }
   | { readonly status: ApprovedRun['status']; readonly run: ApprovedRun; readonly approval: Approval };

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { Json } from '../../execution/execution.ts';
 import { auditStatement } from '../audit/audit-log.ts';
 import type { Database, Row } from '../database/database.ts';
 import { literal, sql, where, type Sql } from '../database/sql.ts';
-import { checkRecord, Name, toJsonText, type Json } from '../database/values.ts';
+import { checkRecord, Name, toJsonText } from '../database/values.ts';
 import {
   ApprovalRequest,
   Decision,
@@ -21,7 +22,7 @@ const MAX_PAYLOAD_BYTES = 4 << 20;
 const MAX_OUTCOME_BYTES = 64 << 10;
 const MAX_LISTED = 1000;
 
-/** Who lets approvals expire. */
+/** The actor of entries that no person caused. */
 const CLOCK = 'vivarium';
 
 const Filter = z.strictObject({
@@ -37,8 +38,8 @@ const LeaseMs = z
   .max(7 * 86_400_000);
 
 /**
- * Approvals in a database. Each change is one compare-and-set, so of several processes that try exactly one succeeds, and
- * it is written together with its entry in the audit log.
+ * Approvals in a database. Each change is one compare-and-set, so if several processes try, exactly one succeeds. It is
+ * written in one transaction with its entry in the audit log.
  */
 export class Approvals {
   readonly #database: Database;
@@ -47,7 +48,7 @@ export class Approvals {
     this.#database = database;
   }
 
-  /** Asks for an approval. Asking again, as a node does that runs again after a crash, gives the one that is there. */
+  /** Requests an approval. Repeating the request, as a node does that runs again after a crash, returns the existing one. */
   async create(input: ApprovalRequest): Promise<Approval> {
     const request = checkRecord(ApprovalRequest, input);
     const { threadId, checkpointNs, requestId, attempt, code, requestedBy, expiresInMs } = request;
@@ -66,7 +67,7 @@ export class Approvals {
     return this.#find(sql`identity = ${identity}`, identity);
   }
 
-  /** The approval that was asked for with this before; null when there is none. */
+  /** The approval that an identical request created before, or null. */
   async find(
     input: Pick<ApprovalRequest, 'threadId' | 'checkpointNs' | 'requestId' | 'attempt' | 'code'>,
   ): Promise<Approval | null> {
@@ -81,7 +82,7 @@ export class Approvals {
     return this.#find(sql`id = ${knownForm(id)}`, id);
   }
 
-  /** Oldest first, so that who has waited longest is seen first. */
+  /** Oldest first, so that the longest waiting come first. */
   async list(filter: ApprovalFilter = {}): Promise<Approval[]> {
     const { status, threadId, limit } = checkRecord(Filter, filter);
     const conditions = [
@@ -94,7 +95,7 @@ export class Approvals {
     return rows.map(toApproval);
   }
 
-  /** Decides what is pending. The first decision counts; whoever comes later is told how it was decided, and by whom. */
+  /** Decides a pending approval. The first decision counts; later ones throw an error that names it and its author. */
   async decide(id: string, decision: Decision, { by }: { readonly by: string }): Promise<Approval> {
     const decided = checkRecord(Decision, decision);
     const actor = checkRecord(Name, by);
@@ -114,8 +115,8 @@ export class Approvals {
   }
 
   /**
-   * Asks for the right to run approved code. It is given once in the life of an approval: all others learn whether the
-   * run goes on, has finished, or may have died with its owner. `owner` names this one attempt, not a process.
+   * Claims the right to run approved code. An approval grants it once. All later claims learn whether that run is still
+   * running, has finished, or may have died with its owner. `owner` names this one attempt, not a process.
    */
   async claimExecution(id: string, owner: string, leaseMs: number): Promise<Claim> {
     const claimer = checkRecord(Name, owner);
@@ -136,7 +137,7 @@ export class Approvals {
     return { status: current.run.status, run: current.run, approval: current };
   }
 
-  /** Says that the owner is alive. False when it is too late: others have been told that the run is unknown. */
+  /** Reports that the owner is alive. Returns false if the lease is over: others may have seen the run as unknown. */
   async renewClaim(id: string, owner: string, leaseMs: number): Promise<boolean> {
     const { now } = this.#database;
     const rows = await this.#database.query(
@@ -147,7 +148,7 @@ export class Approvals {
     return rows.length === 1;
   }
 
-  /** Keeps how the run ended. The owner may repeat it, the first outcome counts; it may be late, better than never. */
+  /** Stores how the run ended. The owner may call it late or repeatedly; the first outcome counts. */
   async finish(id: string, owner: string, outcome: Json): Promise<Approval> {
     const encoded = toJsonText(outcome, { what: 'The outcome', maxBytes: MAX_OUTCOME_BYTES });
     const [approval] = await this.#change(
@@ -162,12 +163,12 @@ export class Approvals {
     return current;
   }
 
-  /** Ends the waiting of all whose time is over, by the database's clock unless another time is given. */
+  /** Expires every approval whose time is over, by the database's clock unless another time is given. */
   async expire(now?: Date): Promise<Approval[]> {
     return this.#expire(literal('1 = 1'), now);
   }
 
-  /** Ends the waiting of all approvals of a thread, whose request has gone on without them. */
+  /** Expires the pending approvals of a thread whose request no longer needs them. */
   async withdraw(threadId: string, reason: string): Promise<Approval[]> {
     const { now } = this.#database;
     return this.#change(
@@ -186,14 +187,14 @@ export class Approvals {
     );
   }
 
-  /** Changes approvals and writes down that it did, or does neither. */
+  /** Changes approvals and logs it, or does neither. */
   async #change(
     statement: Sql,
     entry: { readonly actor: string; readonly action: string; readonly details?: Details },
   ): Promise<Approval[]> {
     const follow = (row: Row): Sql => {
       const { id: approvalId, threadId, codeSha256, payload, decision, run } = toApproval(row);
-      const concerned = run === null ? codeSha256 : (decision?.codeSha256 ?? codeSha256); // a run is one of what was allowed
+      const concerned = run === null ? codeSha256 : (decision?.codeSha256 ?? codeSha256); // a run is of the approved code, which may be edited
       const details = withMode(entry.details ?? null, payload);
       return auditStatement(this.#database, { ...entry, details, approvalId, threadId, codeSha256: concerned });
     };
@@ -215,7 +216,7 @@ export class Approvals {
     return sql`*, ${this.#database.now} AS now`;
   }
 
-  /** What waits beyond its time has expired, whether or not that has been written down yet. */
+  /** A pending approval whose time is over counts as expired, even before the table says so. */
   #hasStatus(status: ApprovalStatus): Sql {
     const { now } = this.#database;
     if (status === 'pending') return sql`status = 'pending' AND (expires_at IS NULL OR expires_at > ${now})`;
@@ -224,28 +225,28 @@ export class Approvals {
   }
 }
 
-/** What tells an approval from any other. */
+/** Two requests with the same identity are for the same approval. */
 function identityOf({ threadId, checkpointNs, requestId, code, attempt }: z.infer<typeof ApprovalRequest>): string {
   return sha256Of(JSON.stringify([threadId, checkpointNs, requestId, sha256Of(code), attempt]));
 }
 
-/** Ids come from outside, and PostgreSQL would fail on some texts. */
+/** Ids come from outside, and some texts would make PostgreSQL fail. */
 function knownForm(id: string): string {
   if (!/^[0-9a-f-]{36}$/.test(id)) throw notFound(id);
   return id;
 }
 
-export type Details = Readonly<Record<string, Json>> | null;
+type Details = Readonly<Record<string, Json>> | null;
 
 const Asked = z.object({ resume_payload: z.object({ execution_mode: z.string().max(100) }) });
 
-/** Says in which mode the code is to run, where its payload does. */
-export function withMode(details: Details, payload: Json): Details {
+/** Adds the mode in which the code would run, if the payload has it. */
+function withMode(details: Details, payload: Json): Details {
   const asked = Asked.safeParse(payload).data;
   return asked === undefined ? details : { mode: asked.resume_payload.execution_mode, ...details };
 }
 
-export function decisionDetails(decision: Decision, editedSha256: string | null): Details {
+function decisionDetails(decision: Decision, editedSha256: string | null): Details {
   switch (decision.type) {
     case 'approve':
       return null;

@@ -1,8 +1,8 @@
 /** The table of approvals, and reading its rows. */
 import { z } from 'zod';
+import type { Json } from '../../execution/execution.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Row } from '../database/database.ts';
-import type { Json } from '../database/values.ts';
 import { Decision, sha256Of, STATUSES, type Approval, type ApprovedRun, type Decided } from './approval.ts';
 
 /** Creates the table, in SQL that both databases understand. */
@@ -36,7 +36,7 @@ export function approvalsTable(name: string): string {
     CREATE INDEX approvals_by_thread ON ${name} (thread_id);`;
 }
 
-// `pg` gives 64 bit integers as text.
+// `pg` returns 64-bit integers as text.
 const Moment = z.coerce.number().transform((milliseconds) => new Date(milliseconds));
 const JsonText = z.string().transform((encoded) => JSON.parse(encoded) as Json);
 const DecisionText = z
@@ -60,14 +60,14 @@ const ApprovalRow = z.object({
   decided_by: z.string().nullable(),
   decided_at: Moment.nullable(),
   decision: DecisionText.nullable(),
-  /** Of the code that may run: as it was proposed, or as it was edited. */
+  /** Identifies the code that may run, as proposed or as edited. */
   allowed_sha256: z.string().nullable(),
   run_owner: z.string().nullable(),
   run_claimed_at: Moment.nullable(),
   run_lease_until: Moment.nullable(),
   run_finished_at: Moment.nullable(),
   run_outcome: JsonText.nullable(),
-  /** The database's clock when it was read. */
+  /** The database's clock when the row was read. */
   now: Moment,
 });
 type ApprovalRow = z.infer<typeof ApprovalRow>;
@@ -93,11 +93,11 @@ export function toApproval(row: Row): Approval {
   };
 }
 
-/** The code that was allowed. What does not have the hash that was allowed is nobody's decision, and is not run. */
+/** The approved code. Code whose hash differs from the approved one was changed afterwards and is not run. */
 export function allowedCode({ id, code, decision }: Approval): { readonly code: string; readonly codeSha256: string } {
   const allowed = decision?.type === 'edit' ? decision.code : code;
   const codeSha256 = sha256Of(allowed);
-  if (codeSha256 !== decision?.codeSha256) throw damaged(id, 'holds other code than was approved');
+  if (codeSha256 !== decision?.codeSha256) throw damaged(id, 'contains other code than was approved');
   return { code: allowed, codeSha256 };
 }
 
@@ -129,7 +129,7 @@ function toRun(row: ApprovalRow): ApprovedRun | null {
 function damaged(id: string, what: string, cause?: unknown): VivariumError {
   return new VivariumError(
     'STORAGE_FAILED',
-    `Approval ${id} ${what}: its row was changed by something else. Nothing was run; look into the database, or ask for a new approval.`,
+    `Approval ${id} ${what}: something other than Vivarium changed its row. Nothing was run. Inspect the database, or send the request again.`,
     { cause },
   );
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Json } from '../../execution/execution.ts';
 import type { Database, Row } from '../database/database.ts';
 import { sql, where, type Sql } from '../database/sql.ts';
-import { checkRecord, Name, toJsonText, type Json } from '../database/values.ts';
+import { checkRecord, Name, toJsonText } from '../database/values.ts';
 
 const MAX_DETAILS_BYTES = 256 << 10;
 const MAX_LISTED = 1000;
@@ -23,7 +24,7 @@ const NewEntry = z.strictObject({
     .optional(),
   details: z.custom<Json>((value) => value !== undefined, 'must be JSON').default(null),
 });
-/** What is to be written down; the database adds when. */
+/** An entry to append. The database adds the time. */
 export type NewAuditEntry = z.input<typeof NewEntry>;
 
 /** Who did what, when. */
@@ -46,7 +47,7 @@ const Filter = z.strictObject({
   since: z.date().optional(),
   until: z.date().optional(),
 });
-/** `since` is part of it, `until` is not. */
+/** `since` is inclusive, `until` exclusive. */
 export type AuditFilter = z.input<typeof Filter>;
 
 const Page = z.strictObject({
@@ -65,7 +66,7 @@ const EntryRow = z.object({
   details: z.string(),
 });
 
-/** The log of who did what. It only grows: the database itself refuses to change or remove an entry. */
+/** The log of who did what. It is append-only: the database itself refuses to change or remove an entry. */
 export class AuditLog {
   readonly #database: Database;
 
@@ -78,7 +79,7 @@ export class AuditLog {
     return toEntry(row);
   }
 
-  /** In the order in which they were written; a page begins after the last id of the one before. */
+  /** In the order of writing. A page starts after `afterId`, the last id of the page before. */
   async list(filter: AuditFilter & z.input<typeof Page> = {}): Promise<AuditEntry[]> {
     const { afterId, limit, ...rest } = filter;
     const page = checkRecord(Page, { afterId, limit });
@@ -89,7 +90,7 @@ export class AuditLog {
     return rows.map(toEntry);
   }
 
-  /** One line of JSON for each entry, a page at a time, so that a long log needs little memory. */
+  /** One line of JSON per entry, read page by page, so that a long log needs little memory. */
   async *exportJsonl(filter: AuditFilter = {}): AsyncGenerator<string, void, undefined> {
     for (let afterId = 0; ;) {
       const page = await this.list({ ...filter, afterId, limit: MAX_LISTED });
@@ -100,7 +101,7 @@ export class AuditLog {
   }
 }
 
-/** The statement that writes an entry, for those who write it together with a change of their own. */
+/** The statement that appends an entry, to be run in one transaction with the change that it logs. */
 export function auditStatement({ tables, now }: Database, entry: NewAuditEntry): Sql {
   const { actor, action, approvalId, threadId, codeSha256, details } = checkRecord(NewEntry, entry);
   const encoded = toJsonText(details, { what: 'The details of an audit entry', maxBytes: MAX_DETAILS_BYTES });

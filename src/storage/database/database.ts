@@ -3,23 +3,23 @@ import type { Sql } from './sql.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What approvals and audit need of a database. Every failure is a `STORAGE_FAILED`. */
+/** What approvals and the audit log need from a database. Every failure is a `STORAGE_FAILED`. */
 export interface Database {
-  /** Where they lie. */
+  /** The names of the tables. */
   readonly tables: { readonly approvals: Sql; readonly audit: Sql };
-  /** Milliseconds since 1970 by the clock of the database: servers that share it agree on what is over. */
+  /** Milliseconds since 1970 by the database's clock, so that all servers that share it agree on what has expired. */
   readonly now: Sql;
 
   query(statement: Sql): Promise<Row[]>;
 
   /**
-   * Makes a change and, for every row that it returns, what follows from it: all or nothing. `follow` answers at once, so
-   * that SQLite, which blocks its thread while another connection writes, never waits for the same thread.
+   * Makes a change and runs the statement that `follow` gives for each returned row, all in one transaction. `follow` is
+   * synchronous: SQLite blocks its thread while another connection writes, and must never wait for that same thread.
    */
   change(statement: Sql, follow: (row: Row) => Sql): Promise<Row[]>;
 }
 
-/** A database that is open. */
+/** An open database. */
 export interface Backend {
   readonly database: Database;
   readonly checkpointer: BaseCheckpointSaver;

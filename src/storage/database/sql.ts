@@ -1,8 +1,8 @@
-/** SQL with its values apart, so that one text serves both databases and no value is ever part of a text. */
+/** SQL with separate values: one text works for both databases, and no value is ever part of the text. */
 
 export type SqlValue = string | number | null;
 
-/** A statement or a piece of one. */
+/** A statement or a fragment of one. */
 export class Sql {
   readonly texts: readonly string[];
   readonly values: readonly SqlValue[];
@@ -12,13 +12,13 @@ export class Sql {
     this.values = values;
   }
 
-  /** The text as a database reads it. */
+  /** The text for a database, with its placeholders. */
   render(placeholder: (position: number) => string): string {
     return this.texts.map((text, index) => (index === 0 ? text : placeholder(index) + text)).join('');
   }
 }
 
-/** Pieces are put into the text, everything else becomes a value. */
+/** Inserted `Sql` becomes part of the text; everything else becomes a value. */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly (Sql | SqlValue)[]): Sql {
   const texts = [strings[0] ?? ''];
   const values: SqlValue[] = [];
@@ -32,12 +32,12 @@ export function sql(strings: TemplateStringsArray, ...inserts: readonly (Sql | S
   return new Sql(texts, values);
 }
 
-/** A text of ours, never of anybody else. */
+/** For SQL written in this code base only, never for input. */
 export function literal(text: string): Sql {
   return new Sql([text], []);
 }
 
-/** `WHERE` with all conditions that there are. */
+/** `WHERE` with all conditions that are present, or nothing. */
 export function where(conditions: readonly (Sql | undefined)[]): Sql {
   const present = conditions.filter((condition) => condition !== undefined);
   return present.reduce(

@@ -1,32 +1,27 @@
-/** What may be stored: bounded, and the same on both databases. */
+/** Checks on what may be stored, so that sizes are bounded and both databases accept the same values. */
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
+import type { Json } from '../../execution/execution.ts';
 
-/** Anything that JSON can hold. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
-
-/** PostgreSQL has no NUL in its texts, and half a character has no bytes of its own to be hashed. */
+/** PostgreSQL cannot store NUL in text, and a lone surrogate cannot be encoded and hashed. */
 export function text(maxLength: number): z.ZodString {
   return z
     .string()
     .max(maxLength)
-    .refine(
-      (value) => value.isWellFormed() && !value.includes('\0'),
-      'must be text without NUL or halves of characters',
-    );
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be text without NUL or lone surrogates');
 }
 
-/** A name, an id: short, and not nothing. */
+/** A name or an id: short, and not empty. */
 export const Name = text(512).min(1);
 
-/** Checks what a caller wants to store. */
+/** Validates what a caller wants to store. */
 export function checkRecord<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   throw invalid(z.prettifyError(parsed.error), parsed.error);
 }
 
-/** JSON escapes what a text column could not hold, so anything goes but too much. */
+/** JSON escapes whatever a text column cannot hold, so only the size is limited. */
 export function toJsonText(
   value: Json,
   { what, maxBytes }: { readonly what: string; readonly maxBytes: number },
@@ -35,7 +30,7 @@ export function toJsonText(
   const bytes = Buffer.byteLength(encoded);
   if (bytes <= maxBytes) return encoded;
   throw invalid(
-    `${what} has ${bytes} bytes as JSON; ${maxBytes} may be stored. Keep large data in files and store their ids`,
+    `${what} is ${bytes} bytes as JSON, and at most ${maxBytes} can be stored. Keep large data in files and store their ids`,
   );
 }
 

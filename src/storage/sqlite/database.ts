@@ -4,8 +4,8 @@ import { SqliteFile } from './file.ts';
 import { SqliteSaver } from './saver.ts';
 import { migrateSqlite } from './schema.ts';
 
-/** An SQLite file as the approvals and the audit log see it. */
-export class SqliteDatabase implements Database {
+/** An SQLite file as the database of approvals and the audit log. */
+class SqliteDatabase implements Database {
   readonly tables = { approvals: literal('approvals'), audit: literal('audit') };
   readonly now = literal(`CAST(unixepoch('subsec') * 1000 AS INTEGER)`);
   readonly #file: SqliteFile;
@@ -34,12 +34,12 @@ export class SqliteDatabase implements Database {
   }
 }
 
-/** Opens the file at `path`, and makes it and its tables if they are missing. */
+/** Opens the file at `path`. Creates the file and its tables if they are missing. */
 export async function openSqlite(path: string): Promise<Backend> {
   using stack = new DisposableStack();
   const file = stack.use(await SqliteFile.open(path));
   migrateSqlite(file);
-  const opened = stack.move(); // migrated: the caller owns it now
+  const opened = stack.move(); // the caller owns it from here on
   return {
     database: new SqliteDatabase(file),
     checkpointer: new SqliteSaver(file),
