@@ -1,4 +1,4 @@
-/** The execution service: a task becomes code that is judged, approved, run and recorded. Needs LangGraph. */
+/** The execution service: generates code for a task, analyzes it, has it approved, runs it and records it. Needs LangGraph. */
 export { startPythonExecutor } from './service/start.ts';
 export type { PythonExecutorOptions } from './service/start.ts';
 export { PythonExecutorService } from './service/service.ts';
@@ -18,7 +18,7 @@ export { handleServiceWithInterrupts } from './service/caller-graph.ts';
 export type { NestedCall } from './service/caller-graph.ts';
 export { clearApprovalState, createApprovalType, getApprovalResumeData } from './service/caller-graph.ts';
 export type { ApprovalState } from './service/caller-graph.ts';
-// The same functions by the names that examples of the reference use.
+// The same functions in the spelling of the reference's examples.
 export { getFullConfiguration as get_full_configuration, getRegistry as get_registry } from './service/registry.ts';
 export {
   clearApprovalState as clear_approval_state,

@@ -36,14 +36,14 @@ test('OB-03 what the service asked is the capability\u2019s to answer, under wha
 
 test('O-34 a state that contradicts itself is an error, not an approval', () => {
   const ask = (state: object) => () => getApprovalResumeData(state, 'data_analysis');
-  expect(ask({ approval_approved: true })).toThrow('and not what');
-  expect(ask({ approval_approved: true, approved_payload: null })).toThrow('and not what');
-  expect(ask({ approved_payload: { approval_type: 'data_analysis' } })).toThrow('and not what');
+  expect(ask({ approval_approved: true })).toThrow('but not what');
+  expect(ask({ approval_approved: true, approved_payload: null })).toThrow('but not what');
+  expect(ask({ approved_payload: { approval_type: 'data_analysis' } })).toThrow('but not what');
   expect(ask({ approval_approved: 'yes', approved_payload: { approval_type: 'data_analysis' } })).toThrow(
-    'and not what',
+    'but not what',
   );
   expect(ask({ approval_approved: true, approved_payload: { approval_type: 'memory' } })).toThrow(
-    'type "memory", and "data_analysis" is waited for',
+    'type "memory", but "data_analysis" is expected',
   );
   expect(ask({ approval_approved: true, approved_payload: {} })).toThrow('clearApprovalState()');
 });

@@ -13,14 +13,14 @@ export interface NestedCall {
   readonly config: ServiceConfig;
   readonly logger?: { info(message: string): void } | undefined;
   readonly capabilityName?: string | undefined;
-  /** `capabilityName`, as examples of the reference write it. */
+  /** Same as `capabilityName`, in the spelling of the reference's examples. */
   readonly capability_name?: string | undefined;
 }
 
 /**
- * Calls the service from a node of another graph. When somebody must approve, that graph is interrupted with the question;
- * resumed with the answer, its node runs again, finds the request where it waits, and goes on with it. A request that was
- * decided elsewhere meanwhile, or that ended before the node did, gives its result and does not run again.
+ * Calls the service from a node of another graph. If approval is needed, that graph is interrupted. When it is resumed with
+ * the answer, its node runs again, finds the waiting request and continues it. A request that was decided elsewhere in the
+ * meantime, or that ended before the node did, returns its result and does not run again.
  */
 export async function handleServiceWithInterrupts(call: NestedCall): Promise<SpelledResult> {
   const { service, request, logger, capabilityName = call.capability_name ?? 'capability' } = call;
@@ -29,9 +29,9 @@ export async function handleServiceWithInterrupts(call: NestedCall): Promise<Spe
   const standing = await service.standing(config);
   const isSame = standing !== null && isDeepStrictEqual(standing.request, parsed);
   let caller = callerOf(isSame ? standing : null);
-  // LangGraph gives the answers of this node again, in their order: those that were used up come first.
+  // LangGraph replays the answers to this node in order, so those already consumed come first.
   for (let used = 0; used < (caller?.answers ?? 0); used += 1) interrupt(ANSWERED);
-  let settled = isSame ? await goOn(service, standing, { ...config, caller }) : null;
+  let settled = isSame ? await continueRequest(service, standing, { ...config, caller }) : null;
   if (settled === null) {
     caller = withoutAnswers(caller);
     settled = await service.run(request, { ...config, caller });
@@ -40,18 +40,18 @@ export async function handleServiceWithInterrupts(call: NestedCall): Promise<Spe
     const { id, payload } = settled.approval;
     logger?.info(`${capabilityName} waits for approval ${id}`);
     const answer: unknown = interrupt({ ...(payload as object), approval_id: id });
-    logger?.info(`${capabilityName} goes on: approval ${id} was answered`);
+    logger?.info(`${capabilityName} continues: approval ${id} was answered`);
     caller = withoutAnswers(caller && { ...caller, answers: caller.answers + 1 });
     settled = await service.run(new Command({ resume: answer }), { ...config, caller });
   }
   return settled.result;
 }
 
-const ANSWERED = 'This was answered already.';
+const ANSWERED = 'This has already been answered.';
 
 /**
- * Uses up all answers that are left. What is asked from here on nobody has seen yet, so whatever LangGraph still has was
- * given to something else: an answer whose code was lost with its process comes again, and may even come twice.
+ * Consumes all remaining answers. Nobody has seen the next question yet, so any answer that LangGraph still has belongs to
+ * an earlier one: the answer for code that was lost with its process is replayed, possibly twice.
  */
 function withoutAnswers(caller: CallingNode | undefined): CallingNode | undefined {
   if (caller === undefined) return undefined;
@@ -59,13 +59,13 @@ function withoutAnswers(caller: CallingNode | undefined): CallingNode | undefine
     try {
       interrupt(ANSWERED);
     } catch {
-      return { ...caller, answers }; // none is left; where none can be given, the question itself will say so
+      return { ...caller, answers }; // none is left; outside a graph, the next interrupt reports the problem
     }
   }
 }
 
-/** How far the same request got before; null when it has to begin anew. */
-async function goOn(
+/** How far the same request got before, or null if it must start again. */
+async function continueRequest(
   service: PythonExecutorService,
   { approval, settled, caller }: Standing,
   config: ServiceConfig,
@@ -76,7 +76,7 @@ async function goOn(
   return { status: 'awaiting-approval', approval };
 }
 
-/** This call of a node, the same when LangGraph runs it again; undefined outside of any graph. */
+/** Identifies this call of a node, also when LangGraph runs it again. Undefined outside a graph. */
 function callerOf(standing: Standing | null): CallingNode | undefined {
   const { thread_id: threadId, checkpoint_ns: task } = getConfig()?.configurable ?? {};
   if (typeof task !== 'string' || task === '') return undefined;
@@ -84,13 +84,13 @@ function callerOf(standing: Standing | null): CallingNode | undefined {
   return { id, answers: standing?.caller?.id === id ? standing.caller.answers : 0 };
 }
 
-/** The part of a graph's state that carries a decision, in the spelling of the reference. */
+/** The part of a graph's state that holds a decision, in the spelling of the reference. */
 export interface ApprovalState {
   readonly approval_approved?: boolean | null;
   readonly approved_payload?: Readonly<Record<string, unknown>> | null;
 }
 
-/** The name under which a capability asks: `capability` or `capability_operation`. */
+/** The approval type of a capability: `capability` or `capability_operation`. */
 export function createApprovalType(capabilityName: string, operationType?: string): string {
   const name = operationType === undefined ? capabilityName : `${capabilityName}_${operationType}`;
   if (/^\w+$/.test(name)) return name;
@@ -104,9 +104,9 @@ export type ApprovalResume =
   | readonly [hasResume: true, payload: Readonly<Record<string, unknown>> | null];
 
 /**
- * Whether the graph goes on after a decision, and with what: `[false, null]` nothing was decided, `[true, payload]`
- * approved, `[true, null]` rejected. A payload that belongs to another approval is an error: code must never run on a
- * decision that was made about something else. The service itself asks as `python_executor`, whoever called it.
+ * Whether the graph continues after a decision: `[false, null]` means no decision, `[true, payload]` approved,
+ * `[true, null]` rejected. A payload of another approval type is an error, because code must never run on a decision about
+ * something else. The service's own approvals have the type `python_executor`, whatever capability called it.
  */
 export function getApprovalResumeData(state: ApprovalState, approvalType: string): ApprovalResume {
   const { approval_approved: approved = null, approved_payload: payload = null } = state;
@@ -114,17 +114,17 @@ export function getApprovalResumeData(state: ApprovalState, approvalType: string
   if (approved === false) return [true, null];
   if (approved !== true || payload === null || typeof payload !== 'object') {
     throw new ServiceConfigurationError(
-      'The state says that something was approved, and not what: approval_approved must be true or false, with approved_payload when it is true. Set both from one answer to the interrupt, and clear both with clearApprovalState().',
+      'The state says that something was approved, but not what: approval_approved must be true or false, and true needs an approved_payload. Set both from one answer to the interrupt, and clear both with clearApprovalState().',
     );
   }
   const found = payload['approval_type'];
   if (found === approvalType || found === SERVICE_APPROVAL_TYPE) return [true, payload];
   throw new ServiceConfigurationError(
-    `The state carries an approval of type ${JSON.stringify(found)}, and ${JSON.stringify(approvalType)} is waited for. Clear the state with clearApprovalState() when an approval was used.`,
+    `The state carries an approval of type ${JSON.stringify(found)}, but ${JSON.stringify(approvalType)} is expected. Clear the state with clearApprovalState() once an approval has been used.`,
   );
 }
 
-/** The update that forgets a decision which has been used. */
+/** The state update that clears a decision after it has been used. */
 export function clearApprovalState(): { readonly approval_approved: null; readonly approved_payload: null } {
   return { approval_approved: null, approved_payload: null };
 }

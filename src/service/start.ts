@@ -7,7 +7,7 @@ import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { endpointOf } from './config/addresses.ts';
+import { endpointOf, storageAddress } from './config/addresses.ts';
 import { Executors, type HostSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
@@ -20,23 +20,22 @@ import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
 import { FILE_LINKS, JupyterLabLinks } from './records/notebook-links.ts';
 import { PythonExecutorService } from './service.ts';
-import { storagePlace } from './config/addresses.ts';
 
 export interface PythonExecutorOptions {
   readonly config: Configuration | ConfigurationSource;
   readonly dataDir?: string;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Where paths of the configuration begin; the current directory unless told. */
+  /** What relative paths in the configuration are relative to. By default the current directory. */
   readonly baseDir?: string;
-  /** The model that writes code, in place of the one that configuration and environment name. */
+  /** The model that writes code, instead of the one from configuration and environment. */
   readonly model?: BaseChatModel;
-  /** Further generators by name. */
+  /** Additional generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
-  /** How the interpreter of this machine is made that runs the code; wins over the configuration. */
+  /** Settings of the host that runs the code on this machine. They take precedence over the configuration. */
   readonly hostSettings?: HostSettings;
-  /** One that is shared with others; it is theirs to close. */
+  /** An existing host to use. The service does not close it. */
   readonly host?: Host;
-  /** One that is shared with others; it is theirs to close. */
+  /** An existing storage to use. The service does not close it. */
   readonly storage?: Storage;
 }
 
@@ -46,8 +45,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   const configuration = 'framework' in options.config ? options.config : await loadConfiguration(options.config);
   const dataDir = options.dataDir ?? defaultDataDir(options.environment ?? process.env);
   const baseDir = options.baseDir ?? process.cwd();
-  const place = storagePlace(configuration, { dataDir, baseDir });
-  const storage = options.storage ?? stack.use(await openStorage(place));
+  const storage = options.storage ?? stack.use(await openStorage(storageAddress(configuration, { dataDir, baseDir })));
   const executors = stack.use(
     new Executors(configuration, { dataDir, settings: options.hostSettings ?? {}, shared: options.host }),
   );
@@ -92,7 +90,7 @@ function makeGenerators(
   return registry;
 }
 
-/** As `models.python_code_generator` says; what it leaves open, the environment says. */
+/** The model of `models.python_code_generator`. The environment supplies what is not configured. */
 function configuredModel(
   { models }: Configuration,
   environment: NodeJS.ProcessEnv | undefined,

@@ -46,7 +46,7 @@ test('a file of a newer version is not touched', async () => {
   await (await openStorage(place)).close();
   using database = new DatabaseSync(place);
   database.exec('PRAGMA user_version = 99');
-  await expect(openStorage(place)).rejects.toThrow(/version 99.*a newer one made it/);
+  await expect(openStorage(place)).rejects.toThrow(/version 99.*a newer Vivarium created it/);
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 99 });
 });
 

@@ -144,7 +144,7 @@ results = dict(
       'results["series"] is a pandas Series, expected numpy.ndarray.',
       'results["text"] is an int, expected Optional[str].',
       'results["nested"] is a list of dict, expected list[dict[str, list[float]]].',
-      'results["absent"] is missing; it must be there as list.',
+      'results["absent"] is missing; it must be list.',
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** An approval as a person sees it: whatever the code, the model or the session had a say in stands in a frame. */
-import { readShown, type Shown } from '../../service/approval/payload.ts';
+import { readPayload, type PayloadView } from '../../service/approval/payload.ts';
 import type { Approval } from '../../storage/approvals/approval.ts';
 import { makeVisible } from '../../text/visible.ts';
 import type { Output } from '../output.ts';
@@ -12,7 +12,7 @@ const LABEL_CHARS = 14;
 /** Prints all that there is to decide on, or all that was decided. */
 export async function printReview(approval: Approval, output: Output): Promise<void> {
   const { columns } = output;
-  const shown = readShown(approval.payload);
+  const shown = readPayload(approval.payload);
   const section = async (title: string, text: string): Promise<void> => {
     if (text.trim() !== '') await output.write(`${output.style('bold', title)}\n${Frame.around(text, columns)}`);
   };
@@ -37,7 +37,7 @@ export async function printReview(approval: Approval, output: Output): Promise<v
   if (decision?.type === 'respond') await section('Response', decision.text);
 }
 
-function factsOf(approval: Approval, shown: Shown): (readonly [string, string])[] {
+function factsOf(approval: Approval, shown: PayloadView): (readonly [string, string])[] {
   const { status, requestedBy, createdAt, expiresAt, decision, run } = approval;
   const { approval_reasoning: why, security_risk_level: risk } = shown.analysis_details;
   const files = shown.input_files.map(
@@ -59,7 +59,7 @@ function factsOf(approval: Approval, shown: Shown): (readonly [string, string])[
 }
 
 /** Whole, to be copied: their names are the service's own. */
-function placesOf({ notebook_path, execution_folder_path }: Shown): (readonly string[])[] {
+function placesOf({ notebook_path, execution_folder_path }: PayloadView): (readonly string[])[] {
   const places = [
     ['Notebook', notebook_path],
     ['Folder', execution_folder_path],
@@ -67,7 +67,7 @@ function placesOf({ notebook_path, execution_folder_path }: Shown): (readonly st
   return places.filter(([, place]) => place !== '').map(([name, place]) => [name, makeVisible(place)]);
 }
 
-function describeEffects({ status, text, attempts, files }: NonNullable<Shown['effects']>): string {
+function describeEffects({ status, text, attempts, files }: NonNullable<PayloadView['effects']>): string {
   return [
     `- it ${status === 'succeeded' ? 'ran to its end' : `ended as ${status}`}`,
     ...attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`),

@@ -7,7 +7,7 @@ import { VivariumError } from '../../errors.ts';
 import { loadConfiguration } from '../../service/config/load.ts';
 import type { Configuration } from '../../service/config/schema.ts';
 import type { PythonExecutorService } from '../../service/service.ts';
-import { storagePlace } from '../../service/config/addresses.ts';
+import { storageAddress } from '../../service/config/addresses.ts';
 import { openStorage, type Storage } from '../../storage/storage.ts';
 import type { Context } from '../context.ts';
 import { configOf, type MachineFlags } from '../options.ts';
@@ -65,7 +65,7 @@ export async function configure(flags: ServiceFlags, { environment, stderr }: Co
 
 /** The database alone, for those who only look. */
 export function openRecordsOf(setup: Setup): Promise<Storage> {
-  return openStorage(storagePlace(setup.configuration, setup));
+  return openStorage(storageAddress(setup.configuration, setup));
 }
 
 export async function openService(

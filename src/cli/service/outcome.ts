@@ -7,7 +7,7 @@ import type { Approval } from '../../storage/approvals/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../context.ts';
 import { Frame, inLine } from '../review/frame.ts';
-import { readShown } from '../../service/approval/payload.ts';
+import { readPayload } from '../../service/approval/payload.ts';
 import { alignColumns } from '../table.ts';
 
 /** Somebody must decide first; as sysexits.h has it for what may succeed later. */
@@ -60,7 +60,7 @@ export async function printWaiting(
   { stdout, stderr }: Context,
 ): Promise<number> {
   const { id } = approval;
-  const { analysis_details: analysis, notebook_path, execution_folder_path } = readShown(approval.payload);
+  const { analysis_details: analysis, notebook_path, execution_folder_path } = readPayload(approval.payload);
   const command = (verb: string, more = ''): string =>
     ['vivarium approvals', verb, id, more, sameAgain].filter(Boolean).join(' ');
   const commands = [

@@ -9,7 +9,7 @@ import {
   type NameRule,
 } from './security-rules.ts';
 
-/** What is noteworthy about code whatever it is for: syntax, imports, dangerous calls, files, network, results. */
+/** Findings that apply to any code: syntax, imports, dangerous calls, files, network, results. */
 export function securityFindings(facts: Facts): CodeFinding[] {
   if (facts.syntax.length > 0) return facts.syntax.map(syntaxFinding);
   return [
@@ -26,7 +26,7 @@ const TRUNCATED: CodeFinding = {
   rule: 'too-many-names',
   severity: 'error',
   line: null,
-  message: 'Security risk: the code uses more names than are looked at; what the rest does is not known',
+  message: 'Security risk: the code uses more names than can be analyzed, so the rest was not checked',
   name: null,
 };
 
@@ -46,7 +46,7 @@ function importFinding({ name, line }: Facts['imports'][number]): CodeFinding[] 
   const isProhibited = PROHIBITED_IMPORTS.some((prohibited) => name === prohibited);
   if (!isProhibited) return [];
   const message = `Prohibited import detected: ${shownName(name)}`;
-  // Importing does nothing yet; what is done with it has a finding of its own.
+  // The import alone does nothing. What the code does with it has its own finding.
   return [{ kind: 'import', rule: 'prohibited-import', severity: 'warning', line, message, name }];
 }
 
@@ -63,7 +63,7 @@ function nameFindings({ name, how, line, bare }: Use): CodeFinding[] {
   return [{ kind: rule.kind, rule: rule.rule, severity: rule.severity, line, message, name }];
 }
 
-/** The rule of the name itself, of its module, or of a member of that name on whatever object. */
+/** The rule for the name itself, for its module, or for a member of that name on any object. */
 function ruleOf(name: string): NameRule | undefined {
   const exact = RULES_BY_NAME.get(name);
   if (exact !== undefined) return exact;

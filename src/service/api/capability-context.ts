@@ -1,7 +1,5 @@
 import type { Json } from '../../execution/execution.ts';
-import type { PythonServiceResult } from './result.ts';
-
-type JsonObject = Readonly<Record<string, Json>>;
+import type { JsonObject, PythonServiceResult } from './result.ts';
 
 const LONG_OUTPUT = { over: 1000, to: 500 };
 const LONG_CODE = { over: 2000, to: 2000 };
@@ -10,13 +8,13 @@ const MANY_ITEMS = 10;
 const SAMPLE_ITEMS = 3;
 const MAX_DEPTH = 5;
 
-/** What a capability keeps as its `PYTHON_RESULTS` for later steps. */
+/** What a capability stores as `PYTHON_RESULTS` for later steps. */
 export function pythonResultsContext({ executionResult, generatedCode }: PythonServiceResult): JsonObject {
   return {
     code: generatedCode,
     output: executionResult.stdout,
     results: executionResult.results,
-    error: null, // what failed has no results to keep
+    error: null, // a failed request has no results to store
     execution_time: executionResult.executionTime,
     folder_path: executionResult.folderPath,
     notebook_path: executionResult.notebookPath,
@@ -26,7 +24,7 @@ export function pythonResultsContext({ executionResult, generatedCode }: PythonS
   };
 }
 
-/** The same, short enough to be shown to a model. */
+/** The same, short enough to show to a model. */
 export function summarizePythonResults(context: JsonObject): JsonObject {
   const { code, output, results } = context;
   return {

@@ -1,4 +1,4 @@
-/** What goes wrong in the service, by what can be done about it. */
+/** What can be done about a failure. */
 export type ErrorCategory = 'infrastructure' | 'code_related' | 'workflow' | 'configuration';
 
 export interface FailureFacts {
@@ -7,7 +7,7 @@ export interface FailureFacts {
   readonly cause?: unknown;
 }
 
-/** The base of all of them. The category decides what happens next; nobody reads the message for that. */
+/** The base class of all failures of the service. The category, not the message, decides what happens next. */
 export abstract class PythonExecutorError extends Error {
   abstract readonly category: ErrorCategory;
   readonly folderPath: string | null;
@@ -20,22 +20,22 @@ export abstract class PythonExecutorError extends Error {
     this.technicalDetails = technicalDetails;
   }
 
-  /** The same code may succeed when it is run again. */
+  /** The same code may succeed if it runs again. */
   shouldRetryExecution(): boolean {
     return this.category === 'infrastructure';
   }
 
-  /** Other code may succeed. */
+  /** Different code may succeed. */
   shouldRetryCodeGeneration(): boolean {
     return this.category === 'code_related';
   }
 
-  /** What to tell a person. */
+  /** A message for the end user. */
   getUserMessage(): string {
     return this.message;
   }
 
-  // The same as examples of the reference read it.
+  // The same members in the spelling of the reference's examples.
   get folder_path(): string | null {
     return this.folderPath;
   }
@@ -76,12 +76,12 @@ export class ContainerConnectivityError extends PythonExecutorError {
   }
 }
 
-/** The engine of this machine failed, not the code. */
+/** The local engine failed, not the code. */
 export class EngineUnavailableError extends PythonExecutorError {
   readonly category = 'infrastructure';
 }
 
-/** The model that writes the code cannot be reached or refuses: no other code, and no other prompt, would help. */
+/** The model cannot be reached or refuses to answer. A different prompt would not help. */
 export class ModelUnavailableError extends PythonExecutorError {
   readonly category = 'infrastructure';
 }
@@ -90,7 +90,7 @@ export class ContainerConfigurationError extends PythonExecutorError {
   readonly category = 'configuration';
 }
 
-/** The service was called or set up in a way that cannot work. */
+/** The service was called or configured in a way that cannot work. */
 export class ServiceConfigurationError extends PythonExecutorError {
   readonly category = 'configuration';
 }
@@ -146,7 +146,7 @@ export class CodeRuntimeError extends PythonExecutorError {
   }
 }
 
-/** The run ended well, and `results` is not what was asked for. */
+/** The run succeeded, but `results` is not what the request expects. */
 export class ResultsInvalidError extends PythonExecutorError {
   readonly category = 'code_related';
 }
@@ -161,7 +161,7 @@ export class ExecutionTimeoutError extends PythonExecutorError {
   }
 }
 
-/** The policy refuses the code. Other code may be allowed, unless a person wrote this one. */
+/** The policy refuses the code. Different code may pass, unless a person wrote this code. */
 export class PolicyRefusedError extends PythonExecutorError {
   readonly category: 'code_related' | 'workflow';
   readonly reasons: readonly string[];
@@ -182,7 +182,7 @@ export class PolicyRefusedError extends PythonExecutorError {
   }
 }
 
-/** A person said no. That is an answer, not a fault. */
+/** A reviewer rejected the code. */
 export class ExecutionRejectedError extends PythonExecutorError {
   readonly category = 'workflow';
   readonly rejectedBy: string;

@@ -4,58 +4,64 @@ import type { Json } from '../../execution/execution.ts';
 
 const JsonObject = z.record(z.string(), z.json());
 
-const Whose = z
+const OwnerId = z
   .string()
   .min(1)
   .max(200)
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must be text without NUL or halves of characters');
+  .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must be text without NUL or lone surrogates');
 
-/** A task for the service. On the wire its keys are snake_case, as the examples write them; both spellings are taken. */
+/** A task for the service. Keys may be written in camelCase or, as on the wire, in snake_case. */
 const Request = z.strictObject({
-  userQuery: z.string().describe('What the user asked, in their words'),
-  taskObjective: z.string().min(1).describe('What this step is to achieve'),
+  userQuery: z.string().describe('What the user asked, in their own words'),
+  taskObjective: z.string().min(1).describe('What this step should achieve'),
   executionFolderName: z
     .string()
     .min(1)
     .max(1000)
     .regex(/^[^/\\\0]*$/, 'must be a name, not a path')
     .transform((name) => name.replaceAll(/[^\w.-]+/g, '_').slice(0, 100))
-    .describe('Part of the name of the folder that keeps the record; what a name cannot have becomes "_"'),
-  capabilityPrompts: z.array(z.string()).default([]).describe('Further guidance for the generation'),
+    .describe('Part of the name of the record folder; characters that a name cannot have become "_"'),
+  capabilityPrompts: z.array(z.string()).default([]).describe('Additional guidance for code generation'),
   expectedResults: z
     .record(z.string(), z.string())
     .default({})
     .describe('Names in `results` and their types, such as `dict`, `list`, `float` or `pandas.DataFrame`'),
-  capabilityContextData: JsonObject.nullable().default(null).describe('Data of other steps: `context.TYPE.key.field`'),
-  retries: z.int().nonnegative().max(20).default(3).describe('How often the task may be tried again in all'),
-  approvedCode: z.string().nullable().default(null).describe('Code to run instead of generating some'),
-  existingExecutionFolder: z.string().nullable().default(null).describe('A folder of an earlier request to go on in'),
-  sessionContext: z
-    .strictObject({ chatId: Whose.optional(), userId: Whose.optional() })
+  capabilityContextData: JsonObject.nullable()
+    .default(null)
+    .describe('Data from other steps: `context.TYPE.key.field`'),
+  retries: z.int().nonnegative().max(20).default(3).describe('How many retries the task may use in total'),
+  approvedCode: z.string().nullable().default(null).describe('Code to run instead of generated code'),
+  existingExecutionFolder: z
+    .string()
     .nullable()
     .default(null)
-    .describe('Whose request it is; whoever answers it gives the same in `configurable`'),
+    .describe('The folder of an earlier request to continue in'),
+  sessionContext: z
+    .strictObject({ chatId: OwnerId.optional(), userId: OwnerId.optional() })
+    .nullable()
+    .default(null)
+    .describe('Whose request it is; answers must pass the same ids in `configurable`'),
 });
 
 export type PythonExecutionRequest = Readonly<z.infer<typeof Request>>;
 export type PythonExecutionRequestInput = z.input<typeof Request> | Readonly<Record<string, unknown>>;
 
-/** Makes a request of its fields, as examples of the reference write it: `PythonExecutionRequest({ user_query: … })`. */
+/** Creates a request, in the notation of the reference's examples: `PythonExecutionRequest({ user_query: … })`. */
 export function PythonExecutionRequest(fields: PythonExecutionRequestInput): PythonExecutionRequest {
   return parseRequest(fields);
 }
 
-/** Takes both spellings of the keys; what is wrong or unknown is named. */
+/** Accepts both spellings of the keys. The error names every wrong or unknown key. */
 export function parseRequest(input: PythonExecutionRequestInput): PythonExecutionRequest {
   const { session_context: context, ...rest } = input as Readonly<Record<string, unknown>>;
   const sessionContext = context === undefined || context === null ? {} : { sessionContext: camelKeys(context) };
   return Object.freeze(parse(Request, { ...camelKeys(rest), ...sessionContext }));
 }
 
-/** The request as it is stored and shown. */
+/** The request as it is stored and shown, with snake_case keys. */
 export function requestOnTheWire(request: PythonExecutionRequest): Readonly<Record<string, Json>> {
   return Object.fromEntries(
-    Object.entries(request).map(([key, value]) => [snake(key), value === undefined ? null : (value as Json)]),
+    Object.entries(request).map(([key, value]) => [snakeCase(key), value === undefined ? null : (value as Json)]),
   );
 }
 
@@ -68,6 +74,6 @@ function camelKeys(input: object): Record<string, unknown> {
   );
 }
 
-function snake(key: string): string {
+export function snakeCase(key: string): string {
   return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

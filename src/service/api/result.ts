@@ -1,19 +1,27 @@
 import type { Execution, Json } from '../../execution/execution.ts';
+import { snakeCase } from './request.ts';
 
-/** What the service gives in the end. */
+/** A JSON object. */
+export type JsonObject = Readonly<Record<string, Json>>;
+
+export function isJsonObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a request returns. */
 export interface PythonServiceResult {
   readonly executionResult: PythonExecutionSuccess;
   readonly generatedCode: string;
-  /** How many codes it took. */
+  /** How many versions of the code it took. */
   readonly generationAttempt: number;
-  /** Tries again, by what they were for. */
+  /** Retries, by cause. */
   readonly retries: { readonly generation: number; readonly execution: number };
   readonly analysisWarnings: readonly string[];
 }
 
-/** A run that succeeded and gave what was expected. */
+/** A run that succeeded with the expected results. */
 export interface PythonExecutionSuccess {
-  /** From the code's variable `results`. */
+  /** The code's variable `results`. */
   readonly results: Readonly<Record<string, Json>>;
   readonly stdout: string;
   readonly stderr: string;
@@ -23,11 +31,11 @@ export interface PythonExecutionSuccess {
   readonly notebookPath: string;
   readonly notebookLink: string;
   readonly figurePaths: readonly string[];
-  /** Copies of what the code wrote. */
+  /** Copies of the files that the code wrote. */
   readonly filePaths: readonly string[];
 }
 
-/** The keys that callers of the reference read. */
+/** The result with the keys of the reference implementation. */
 export function successOnTheWire(success: PythonExecutionSuccess): Readonly<Record<string, Json>> {
   return {
     results: success.results,
@@ -42,7 +50,7 @@ export function successOnTheWire(success: PythonExecutionSuccess): Readonly<Reco
   };
 }
 
-/** One try at a task: code, and what came of it. */
+/** One attempt at a task: the code and its run. */
 export interface Attempt {
   readonly number: number;
   readonly stage: AttemptStage;
@@ -59,8 +67,8 @@ export type AttemptStage =
   | 'results_invalid'
   | 'succeeded';
 
-/** The fields of a result as examples of the reference read them. */
-interface SnakeCase {
+/** The fields of a result in the spelling of the reference's examples. */
+interface SnakeCaseResult {
   readonly execution_result: PythonExecutionSuccess & {
     readonly execution_time: number;
     readonly folder_path: string;
@@ -68,7 +76,7 @@ interface SnakeCase {
     readonly notebook_link: string;
     readonly figure_paths: readonly string[];
     readonly file_paths: readonly string[];
-    /** With the keys that callers of the reference read. */
+    /** The result with the keys of the reference implementation. */
     to_dict(): Readonly<Record<string, Json>>;
   };
   readonly generated_code: string;
@@ -76,11 +84,11 @@ interface SnakeCase {
   readonly analysis_warnings: readonly string[];
 }
 
-/** A result whose fields can be read by either spelling. */
-export type SpelledResult = PythonServiceResult & SnakeCase;
+/** A result whose fields can be read in camelCase and in snake_case. */
+export type SpelledResult = PythonServiceResult & SnakeCaseResult;
 
-/** Frozen. The second spelling does not show: what is printed, stored or spread has each field once. */
-export function spelled(result: PythonServiceResult): SpelledResult {
+/** Adds the snake_case fields, which are not enumerable: a printed, stored or spread result has each field once. */
+export function withBothSpellings(result: PythonServiceResult): SpelledResult {
   const executionResult = Object.defineProperty(withSnakeCase(result.executionResult), 'to_dict', {
     value: () => successOnTheWire(result.executionResult),
   });
@@ -91,11 +99,7 @@ export function spelled(result: PythonServiceResult): SpelledResult {
 
 function withSnakeCase<T extends object>(fields: T): T {
   const again = Object.entries(fields)
-    .map(([name, value]): [string, PropertyDescriptor] => [snake(name), { value: value as unknown }])
+    .map(([name, value]): [string, PropertyDescriptor] => [snakeCase(name), { value: value as unknown }])
     .filter(([name]) => !(name in fields));
   return Object.defineProperties({ ...fields }, Object.fromEntries(again));
-}
-
-function snake(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

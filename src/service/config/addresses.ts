@@ -2,7 +2,7 @@ import type { Configuration, ExecutionMode } from './schema.ts';
 import path from 'node:path';
 import { defaultStoragePath } from '../../storage/storage.ts';
 
-/** Where the Jupyter server of an execution mode is. */
+/** The Jupyter server of an execution mode. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
@@ -10,7 +10,7 @@ export interface Endpoint {
   readonly token: string | undefined;
 }
 
-/** What a mode says of its own server, and for all else what the section around it says. */
+/** Settings of the mode take precedence over those of the section around it. */
 export function endpointOf({ framework }: Configuration, mode: ExecutionMode): Endpoint {
   const { read_only, write_access, ...common } = framework.execution.container;
   const own = { read_only, write_access }[mode];
@@ -22,18 +22,18 @@ export function endpointOf({ framework }: Configuration, mode: ExecutionMode): E
     host,
     port,
     url: `${scheme}://${isBareIpv6 ? `[${host}]` : host}:${port}`,
-    token: own.jupyter_token ?? (host === common.jupyter_host ? common.jupyter_token : undefined), // for no other machine
+    token: own.jupyter_token ?? (host === common.jupyter_host ? common.jupyter_token : undefined), // a token is only for its own server
   };
 }
 
-export interface Places {
+export interface BaseDirectories {
   readonly dataDir: string;
-  /** Where paths of the configuration begin. */
+  /** What relative paths in the configuration are relative to. */
   readonly baseDir: string;
 }
 
-/** The URL or path of the database. A relative path begins where all of the configuration's do. */
-export function storagePlace({ langgraph }: Configuration, { dataDir, baseDir }: Places): string {
+/** The URL or path of the database. */
+export function storageAddress({ langgraph }: Configuration, { dataDir, baseDir }: BaseDirectories): string {
   const { storage_url: given } = langgraph;
   if (given === undefined) return defaultStoragePath(dataDir);
   return /^[a-z][a-z0-9+.-]+:/i.test(given) ? given : path.resolve(baseDir, given);

@@ -1,21 +1,21 @@
-/** Keys that files of the reference have, for parts that this service is not. They are taken, said to do nothing, and left out. */
-const PLANNING = 'this service neither classifies nor plans; it does nothing here';
+/** Keys for parts of the reference that this service does not have. They are accepted with a warning and ignored. */
+const PLANNING = 'this service has no classification or planning, so the key has no effect';
 
 const FOREIGN: Readonly<Record<string, string>> = {
   'execution_control.limits.max_reclassifications': PLANNING,
   'execution_control.limits.max_planning_attempts': PLANNING,
   'execution_control.limits.max_step_retries': `${PLANNING}. Set framework.python_executor.max_execution_retries`,
   'execution_control.limits.max_execution_time_seconds': `${PLANNING}. Set framework.python_executor.execution_timeout_seconds`,
-  'approval.capabilities.memory': 'there is no memory to approve changes of; it does nothing here',
-  container_runtime: 'the service starts no containers; it does nothing here',
+  'approval.capabilities.memory': 'this service has no memory, so the key has no effect',
+  container_runtime: 'the service starts no containers, so the key has no effect',
   services:
-    'the service starts no containers; it does nothing here. Say where Jupyter servers are in framework.execution.container',
-  'langgraph.use_postgres': 'PostgreSQL is used where langgraph.storage_url names it; this key does nothing',
+    'the service starts no containers, so the key has no effect. Set the addresses of Jupyter servers in framework.execution.container',
+  'langgraph.use_postgres': 'the key has no effect. To use PostgreSQL, set langgraph.storage_url',
 };
 
 type ConfigSection = Record<string, unknown>;
 
-/** The content without them; each is told by its name. */
+/** Removes these keys, and reports each one. */
 export function withoutForeign(content: unknown, onForeign: (key: string, text: string) => void): unknown {
   const own = structuredClone(content);
   for (const [name, text] of Object.entries(FOREIGN)) {
@@ -29,13 +29,13 @@ export function withoutForeign(content: unknown, onForeign: (key: string, text: 
   return own;
 }
 
-/** A key without a value, as an empty section or a reference to nothing leave it, says nothing. */
-export function withoutNothing(content: unknown): unknown {
-  if (Array.isArray(content)) return content.map(withoutNothing);
+/** Removes keys without a value, such as an empty section or an unset variable. */
+export function withoutEmptyKeys(content: unknown): unknown {
+  if (Array.isArray(content)) return content.map(withoutEmptyKeys);
   if (!isSection(content)) return content;
   const said = Object.entries(content).filter(([, value]) => value !== null && value !== undefined);
-  // Settings of generators are handed on as they are.
-  return Object.fromEntries(said.map(([key, value]) => [key, key === 'generators' ? value : withoutNothing(value)]));
+  // Settings of generators are passed on unchanged.
+  return Object.fromEntries(said.map(([key, value]) => [key, key === 'generators' ? value : withoutEmptyKeys(value)]));
 }
 
 function isSection(value: unknown): value is ConfigSection {

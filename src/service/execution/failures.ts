@@ -12,7 +12,7 @@ import {
   type PythonExecutorError,
 } from '../api/failures.ts';
 
-/** What the program did wrong, if it did. */
+/** The failure that a run amounts to, or null if it succeeded. */
 export function failureOf(
   { execution, python }: Pick<JobResult, 'execution' | 'python'>,
   attempt: number,
@@ -41,7 +41,7 @@ export function failureOf(
   }
 }
 
-/** As Python says it, and as libraries do that miss one of their own. */
+/** How Python, and libraries with optional dependencies, report a missing module. */
 const MISSING = /^(?:No module named|Missing optional dependency) '([\w.-]{1,100})'/;
 
 function describeError(error: Execution['error'], python: string): string {
@@ -55,8 +55,8 @@ function describeError(error: Execution['error'], python: string): string {
 }
 
 /**
- * What is wrong with the machinery. The code decides; nobody reads the words of the program for that. Null for what is no
- * trouble of it: when records cannot be kept, running the code again would only be running it twice.
+ * Turns an error of the engine into a failure, by its error code. Returns null for errors that a retry must not follow: if
+ * the record cannot be written, running the code again would only run it twice.
  */
 export function machineryFailure(
   error: unknown,

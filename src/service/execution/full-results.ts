@@ -3,35 +3,35 @@ import type { ArtifactStore } from '../../artifact/store.ts';
 import { parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Session } from '../../host/session.ts';
-import { cutParts } from '../results/encoded.ts';
+import { truncatedPaths } from '../results/encoded.ts';
 
-export interface Bounds {
+export interface ResultLimits {
   readonly maxBytes: number;
   readonly timeoutMs: number;
 }
 
-/** Where the workspace is, noted before the program can go elsewhere. Names of `sys` are nobody's variables. */
+/** Stores the path of the workspace before the program can change directory. In `sys` it is not a variable of the program. */
 export const NOTE_WORKSPACE = '__import__("sys")._vivarium_workspace = __import__("os").getcwd()';
 
 /**
- * `results` of the run that a session has just ended, in full: a run gives back what fits into a message, and what does
- * not comes by a file. What is larger than the bounds stays cut, and so does what the program keeps from being written.
+ * The full `results` of a session's last run. A run returns only what fits into a message; larger results are written to a
+ * file and read from there. Results beyond the limits stay truncated, as do those that the program prevents from being written.
  */
-export async function wholeResults(
+export async function fullResults(
   session: Session,
   store: ArtifactStore,
   value: Execution['value'],
-  { maxBytes, timeoutMs }: Bounds,
+  { maxBytes, timeoutMs }: ResultLimits,
 ): Promise<Execution['value']> {
-  if (value === undefined || cutParts(value).length === 0) return value;
-  const name = `results-${randomUUID()}.json`; // Jupyter servers give no hidden files
+  if (value === undefined || truncatedPaths(value).length === 0) return value;
+  const name = `results-${randomUUID()}.json`; // Jupyter servers do not serve hidden files
   const { files } = await session.runCode(writing(name, maxBytes), { timeoutMs, echo: 'none' });
   const ids = files.flatMap(({ path, id }) => (id === undefined ? [] : [{ path, id }]));
   try {
     const written = ids.find(({ path }) => path === name);
     return written === undefined ? value : ((await read(store, written.id, maxBytes)) ?? value);
   } finally {
-    for (const { id } of ids) store.remove(id); // they were ours alone
+    for (const { id } of ids) store.remove(id); // only the service used them
   }
 }
 
@@ -43,7 +43,7 @@ function writing(name: string, maxBytes: number): string {
 ))(__import__("sys"), __import__("os"))`;
 }
 
-/** Undefined for what is no JSON or more than was allowed: the program may have put anything there. */
+/** Undefined if the file is not JSON or is too large: the program may have replaced it. */
 async function read(store: ArtifactStore, id: string, maxBytes: number): Promise<Json | undefined> {
   if (store.find(id).sizeBytes > maxBytes) return undefined;
   const chunks: Uint8Array[] = [];

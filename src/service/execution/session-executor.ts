@@ -6,24 +6,24 @@ import { readPython } from '../../engine/python-files.ts';
 import { WorkflowError } from '../api/failures.ts';
 import { typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
-import { NOTE_WORKSPACE, wholeResults } from './full-results.ts';
+import { NOTE_WORKSPACE, fullResults } from './full-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 const ATTEMPTS_VARIABLE = '_vivarium_attempts';
 const EFFECTS_NAME = '_vivarium_effects';
 
 export interface SessionExecutorOptions {
-  /** Called when the first code is to run. */
+  /** Called when code runs for the first time. */
   readonly open: () => Promise<Host>;
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
   readonly memoryMb: number;
-  /** Whether the walls are ours. */
-  readonly isWalled: boolean;
-  /** Refuses writes in read-only runs with words that help; the walls refuse them anyhow. */
+  /** Whether sessions run in Vivarium's own sandbox, which enforces network and memory limits. */
+  readonly isSandboxed: boolean;
+  /** Init code for read-only runs that refuses writes with a helpful message. The sandbox refuses them in any case. */
   readonly guard: (job: Job) => Promise<string>;
 }
 
-/** Runs each piece of code in a session of its own. */
+/** Runs each job in its own session. */
 export class SessionExecutor implements CodeExecutor {
   readonly #options: SessionExecutorOptions;
   #opening: Promise<Host> | undefined;
@@ -32,12 +32,12 @@ export class SessionExecutor implements CodeExecutor {
     this.#options = options;
   }
 
-  /** Whether it has run code, or tried to. */
+  /** Whether the host has been started. */
   get isOpen(): boolean {
     return this.#opening !== undefined;
   }
 
-  /** What runs the code; a start that failed is tried again by whoever asks next. */
+  /** The host that runs the code. After a failed start, the next call tries again. */
   host(): Promise<Host> {
     this.#opening ??= this.#options.open().catch((error: unknown) => {
       this.#opening = undefined;
@@ -54,16 +54,16 @@ export class SessionExecutor implements CodeExecutor {
     const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
     const ran = transcript.execution();
-    const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
-    const value = await orElse(ran.value, () => wholeResults(session, host.artifacts, ran.value, bounds));
+    const limits = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
+    const value = await orElse(ran.value, () => fullResults(session, host.artifacts, ran.value, limits));
     const execution = value === undefined ? ran : { ...ran, value };
-    const isOver = execution.outcome.status !== 'succeeded';
+    const hasFailed = execution.outcome.status !== 'succeeded';
     return {
       startedAt,
       execution,
       python: host.environment.python,
       outputs: transcript.items(),
-      resultTypes: isOver ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
+      resultTypes: hasFailed ? undefined : await ask(session, await this.#probe(job), TYPES_VARIABLE),
       attempts: job.isPreview
         ? await ask(session, `${ATTEMPTS_VARIABLE} = ${EFFECTS_NAME}()`, ATTEMPTS_VARIABLE)
         : null,
@@ -83,12 +83,12 @@ export class SessionExecutor implements CodeExecutor {
         ...(isReadOnly ? [await this.#options.guard(job)] : []),
         ...(job.isPreview ? [await listener()] : []),
       ].join('\n'),
-      limits: { timeoutMs: job.timeoutMs, ...(this.#options.isWalled && { memoryMb: this.#options.memoryMb }) },
+      limits: { timeoutMs: job.timeoutMs, ...(this.#options.isSandboxed && { memoryMb: this.#options.memoryMb }) },
       mounts: this.#options.mounts.map((mount) => ({
         ...mount,
         writable: mount.writable && !isReadOnly && !job.isPreview,
       })),
-      network: this.#options.isWalled && job.settings.network && !job.isPreview,
+      network: this.#options.isSandboxed && job.settings.network && !job.isPreview,
       environment: job.settings.environment,
       echo: 'none',
     });
@@ -108,7 +108,7 @@ async function stream(session: Session, job: Job): Promise<Transcript> {
       onEvent?.(event);
     }
     const { outcome } = transcript.execution();
-    if (outcome.status === 'cancelled' && signal?.aborted !== true) throw endedByOthers();
+    if (outcome.status === 'cancelled' && signal?.aborted !== true) throw sessionEnded();
     if (outcome.status === 'crashed' && outcome.cause === 'connection') throw disconnected(outcome.reason);
   } catch (error) {
     throw job.mode === 'write_access' && !job.isPreview ? lost(error) : error;
@@ -116,29 +116,26 @@ async function stream(session: Session, job: Job): Promise<Transcript> {
   return transcript;
 }
 
-function endedByOthers(): VivariumError {
-  return new VivariumError(
-    'ENGINE_FAILED',
-    'Its session was ended before the code was. Look at who closed the engine.',
-  );
+function sessionEnded(): VivariumError {
+  return new VivariumError('ENGINE_FAILED', 'The session ended before the code did. Check what closed the host.');
 }
 
 function disconnected(reason: string): VivariumError {
   return new VivariumError(
     'JUPYTER_UNREACHABLE',
-    `While the code ran, ${reason}. Check that the server runs and that nothing in between ends long connections.`,
+    `While the code ran, ${reason}. Check that the server runs and that no proxy ends long connections.`,
   );
 }
 
-/** Code that may have written is not run again on the chance that it did not. */
+/** Code that may already have written something is not run again. */
 function lost(cause: unknown): WorkflowError {
   return new WorkflowError(
-    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} Whether the code ran to its end is not known, so it is not run again. Look at what it changed, and ask for the code anew if need be.`,
+    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} It is not known whether the code ran to its end, so it is not run again. Check what it changed, and send a new request if needed.`,
     { stage: 'execution', cause },
   );
 }
 
-/** What the session says of itself after the code; whatever is wrong with the answer is for its reader to see. */
+/** What the session reports about itself after the run. The reader validates the answer. */
 function ask(session: Session, code: string, resultVariable: string): Promise<JobResult['attempts']> {
   return orElse(undefined, async () => {
     const { value } = await session.runCode(code, { resultVariable, timeoutMs: PROBE_TIMEOUT_MS });
@@ -146,7 +143,7 @@ function ask(session: Session, code: string, resultVariable: string): Promise<Jo
   });
 }
 
-/** The code has run to its end: what fails from here on is no reason to run it again. */
+/** The code has already run, so a failure from here on must not cause a retry. */
 async function orElse<T>(otherwise: T, attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
@@ -156,7 +153,7 @@ async function orElse<T>(otherwise: T, attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Init code that notes what the program tries to do; in a namespace of its own. JSON strings are Python strings too. */
+/** Init code that records what the program tries to do, in its own namespace. A JSON string is also a Python string. */
 async function listener(): Promise<string> {
   const source = JSON.stringify(await readPython('effects.py'));
   return `${EFFECTS_NAME} = (lambda space: (exec(compile(${source}, "<effects>", "exec"), space), space["effects"])[1])({"__name__": "effects"})`;

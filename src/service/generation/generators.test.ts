@@ -76,7 +76,7 @@ test('an abort stops the model and is not told as its failure', async () => {
 
 test('an answer without end is cut off', async () => {
   const model = new FakeStreamingChatModel({ chunks: [new AIMessageChunk('x'.repeat(500_000))] });
-  await expect(new LlmGenerator(model).generateCode(request, [])).rejects.toThrow(/longer than it may be/);
+  await expect(new LlmGenerator(model).generateCode(request, [])).rejects.toThrow(/reached its length limit/);
 });
 
 test('a model that fails is an infrastructure error with its cause', async () => {

@@ -6,7 +6,7 @@ import { oneLine, quote, shorten } from './quote.ts';
 export interface Prompt {
   /** The rules. */
   readonly system: string;
-  /** The task, and what there is to work with. */
+  /** The task and its material. */
   readonly user: string;
 }
 
@@ -23,7 +23,7 @@ const MAX_CODE_CHARS = 6_000;
 const MAX_TRACEBACK_CHARS = 4_000;
 const MAX_ISSUES = 20;
 
-/** What a model is asked. Its length is bounded, whatever the request and the failures hold. */
+/** The prompt for a model. Its length is bounded, whatever the request and the failures contain. */
 export function buildPrompt(
   request: PythonExecutionRequest,
   errorChain: readonly ExecutionFailure[],

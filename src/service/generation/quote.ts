@@ -1,4 +1,4 @@
-/** Text of others on its way into a prompt: cut to size, and fenced so that nothing in it can end the fence. */
+/** Puts foreign text into a prompt: shortened, and fenced so that nothing in it can end the fence. */
 import { fenced } from '../../notebook/text.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
 
@@ -7,7 +7,7 @@ export interface QuoteOptions {
   readonly language?: string;
 }
 
-/** A block whose fence is longer than any within. */
+/** A block whose fence is longer than any fence in the text. */
 export function quote(text: string, { maxChars, language = 'text' }: QuoteOptions): string {
   return fenced(escapeAnsi(shorten(text.trimEnd(), maxChars)), language);
 }
@@ -19,7 +19,7 @@ export function shorten(text: string, maxChars: number): string {
   return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
 }
 
-/** One line without any fence. */
+/** The text as one line, without a fence. */
 export function oneLine(text: string, maxChars: number): string {
   const line = escapeAnsi(text.slice(0, 2 * maxChars))
     .replaceAll(/\s+/g, ' ')

@@ -1,13 +1,19 @@
 import type { Json } from '../../execution/execution.ts';
-import { gravest, type CodeFinding, type FindingKind, type RiskLevel, type Severity } from '../analysis/finding.ts';
+import {
+  highestSeverity,
+  type CodeFinding,
+  type FindingKind,
+  type RiskLevel,
+  type Severity,
+} from '../analysis/finding.ts';
 import type { ExecutionMode, ModeConfiguration } from '../config/schema.ts';
 import type { PolicySubject } from './analyzers.ts';
 import { decisionOf, type Judgement, type ExecutionPolicyDecision } from './decision.ts';
 
-/** Everything that is known of code before it runs, and what is to become of it. */
+/** Everything known about code before it runs, and the decision about it. */
 export interface AnalysisResult {
   readonly decision: Judgement;
-  /** False: the code does not run, and nobody is asked. */
+  /** False: the code is refused without asking anybody. */
   readonly passed: boolean;
   readonly issues: readonly string[];
   readonly recommendations: readonly string[];
@@ -56,7 +62,7 @@ export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDe
     passed: policy.analysisPassed,
     issues: [...new Set([...noted, ...policy.additionalIssues])],
     recommendations: [...new Set([...advice(findings), ...policy.recommendations])],
-    severity: policy.analysisPassed ? gravest(findings) : 'error',
+    severity: policy.analysisPassed ? highestSeverity(findings) : 'error',
     securityRiskLevel: riskLevel,
     hasEpicsWrites: domain.detectedOperations.includes('epics_writes'),
     hasEpicsReads: domain.detectedOperations.includes('epics_reads'),
@@ -72,7 +78,7 @@ export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDe
   };
 }
 
-/** The same as it goes over the wire. Environment variables of the mode stay here: they may be secret. */
+/** The result as JSON. It leaves out the mode's environment variables, which may be secret. */
 export function toWire(result: AnalysisResult): { readonly [key: string]: Json } {
   const { kernel_name, allows_writes, requires_approval } = result.executionModeConfig;
   return {
@@ -101,6 +107,6 @@ function advice(findings: readonly CodeFinding[]): string[] {
   return [
     ...(kinds.has('syntax') ? ['Write plain Python that compiles'] : []),
     ...(kinds.has('result-structure') ? ['Store outputs in a dictionary named results'] : []),
-    ...(kinds.has('network') ? ['Sessions have no network unless they were given one'] : []),
+    ...(kinds.has('network') ? ['Sessions have no network unless the configuration allows it'] : []),
   ];
 }

@@ -16,7 +16,7 @@ import { refusal, withinConfiguration, type ExecutionPolicyDecision } from './de
 import { DEFAULT_POLICY } from './default-policy.ts';
 import { securityRiskLevel } from '../analysis/finding.ts';
 
-/** Says what code would do and what is to become of it. Analyzers of one's own are registered beside the built-in ones. */
+/** Analyzes code and decides about it. Custom analyzers can be registered in addition to the built-in ones. */
 export class CodeAnalyzer {
   readonly domains = new AnalyzerRegistry<DomainAnalyzer>([CONTROL_DOMAIN]);
   readonly policies = new AnalyzerRegistry<PolicyAnalyzer>([DEFAULT_POLICY]);
@@ -59,7 +59,7 @@ export class CodeAnalyzer {
     };
   }
 
-  /** Code that cannot be judged does not run; what the configuration forbids, no policy allows. */
+  /** Refuses code that cannot be analyzed. A policy cannot allow what the configuration forbids. */
   async #decide(subject: PolicySubject): Promise<ExecutionPolicyDecision> {
     const { findings, configuration } = subject;
     const failed = findings.find(({ kind }) => kind === 'analyzer');
@@ -73,7 +73,7 @@ export class CodeAnalyzer {
         return refusal(failure(`policy analyzer ${policy.name}`, error).message);
       }
     }
-    return refusal('Blocked: no policy has decided about this code');
+    return refusal('Blocked: no policy decided about this code');
   }
 }
 

@@ -4,7 +4,7 @@ import type { Facts, Use } from '../analysis/facts.ts';
 import { PatternSet, type Match } from '../analysis/patterns.ts';
 import type { DomainAnalysis, DomainAnalyzer, AnalyzedCode } from './analyzers.ts';
 
-/** Finds what reads from and writes to control systems, by the configured names. */
+/** Finds reads from and writes to control systems, by the configured names. */
 export const CONTROL_DOMAIN: DomainAnalyzer = { name: 'control-system', analyze };
 
 function analyze({ facts, configuration }: AnalyzedCode): DomainAnalysis {
@@ -14,7 +14,7 @@ function analyze({ facts, configuration }: AnalyzedCode): DomainAnalysis {
   const roots = rootsOf(facts);
   const writes = facts.uses.flatMap((use) => findingFor(use, writePatterns.match(use, roots), WRITE));
   const reads = facts.uses
-    .filter((use) => readPatterns.match(use, roots) === 'certain') // `get` is a method of everything
+    .filter((use) => readPatterns.match(use, roots) === 'certain') // many unrelated classes have a `get`
     .flatMap((use) => findingFor(use, 'certain', READ));
   return {
     detectedOperations: [...(writes.length > 0 ? ['epics_writes'] : []), ...(reads.length > 0 ? ['epics_reads'] : [])],
@@ -58,7 +58,7 @@ function findingFor(
   return [{ kind, rule, severity, line, message, name }];
 }
 
-/** Libraries that the code imports; `?` when one of them is not known. */
+/** The libraries that the code imports, with `?` for an unknown one. */
 function rootsOf({ imports, dynamic }: Facts): ReadonlySet<string> {
   const roots = imports.map(({ name }) => name.split('.')[0] ?? '');
   return new Set([...roots, ...(dynamic.some(({ name }) => name === 'import') ? ['?'] : [])]);

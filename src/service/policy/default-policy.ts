@@ -5,7 +5,7 @@ import type { Configuration } from '../config/schema.ts';
 
 const SHOWN_RISKS = 3;
 
-/** Decides by what was found and what the configuration says. It always has an opinion. */
+/** Decides by the findings and the configuration. It always makes a decision. */
 export const DEFAULT_POLICY: PolicyAnalyzer = { name: 'default', decide };
 
 function decide({ findings, domain, configuration }: PolicySubject): ExecutionPolicyDecision {
@@ -34,20 +34,20 @@ function decide({ findings, domain, configuration }: PolicySubject): ExecutionPo
   };
 }
 
-/** Whether code is to be asked about, and why or why not. */
+/** Whether code needs approval, and why. */
 export interface ApprovalEvaluation {
   readonly needsApproval: boolean;
   readonly reasoning: string;
 }
 
-/** What the capability asks about when the global mode has had its say. */
+/** The capability's approval settings after the global mode is applied. */
 export interface EffectiveApproval {
   readonly enabled: boolean;
-  /** One of the modes of the configuration; anything else means asking. */
+  /** A mode of the configuration. Any other value means that approval is needed. */
   readonly mode: string;
 }
 
-/** `disabled` forces asking off, `all_capabilities` forces it on for all code. */
+/** `disabled` turns approval off, `all_capabilities` turns it on for all code. */
 function effectiveApproval({ global_mode, capabilities }: Configuration['approval']): EffectiveApproval {
   switch (global_mode) {
     case 'disabled':
@@ -76,7 +76,7 @@ export function evaluateApproval({ enabled, mode }: EffectiveApproval, hasWrites
   }
 }
 
-/** The settings of approval and what comes of them, for people to look at. */
+/** The approval settings and their effect, for display. */
 export function approvalSummary({ approval }: Configuration): Readonly<Record<string, unknown>> {
   const { python_execution } = approval.capabilities;
   return { global_mode: approval.global_mode, python_execution, effective: effectiveApproval(approval) };

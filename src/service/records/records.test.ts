@@ -308,7 +308,7 @@ test('links that stand in the way are not followed', async () => {
     await symlink(outside, path.join(folderPath, 'attempts'));
     await symlink(path.join(outside, 'target'), path.join(folderPath, 'notebook.ipynb'));
     const record = await records.open(folderPath, request);
-    await expect(record.recordAttempt(failed(1))).rejects.toThrow(/a link or a file stands|a link stands/);
+    await expect(record.recordAttempt(failed(1))).rejects.toThrow(/it should be a directory but is a link/);
     await record.recordFailure({ failure: { errorType: 'E', errorMessage: 'm' } });
     expect(await readdir(outside)).toEqual([]);
     expect((await stat(path.join(folderPath, 'notebook.ipynb'))).isFile()).toBe(true);
@@ -333,7 +333,7 @@ test('a write that fails leaves what was there, and no draft', async () => {
   const record = await records.begin(request);
   await mkdir(path.join(record.folderPath, 'notebook.ipynb'));
   const failing = record.recordFailure({ failure: { errorType: 'E', errorMessage: 'm' } });
-  await expect(failing).rejects.toThrow(/cannot be kept at .*notebook\.ipynb: a directory stands/);
+  await expect(failing).rejects.toThrow(/cannot be kept at .*notebook\.ipynb: it should be a file but is a directory/);
   const names = await readdir(record.folderPath);
   expect(names.toSorted()).toEqual(['attempts', 'context.json', 'execution_metadata.json', 'notebook.ipynb']);
 });
@@ -355,8 +355,8 @@ test('a picture that is none is told, not kept', async () => {
   expect(figurePaths.map((file) => path.basename(file))).toEqual(['figure_01.png']);
   const metadata = await readFile(path.join(record.folderPath, 'execution_metadata.json'), 'utf8');
   expect((JSON.parse(metadata) as { figure_errors: string[] }).figure_errors).toEqual([
-    'Figure 1 is not kept: it does not hold image/png.',
-    'Figure 2 is not kept: application/vnd.plotly.v1+json is no picture; it shows in the notebook.',
+    'Figure 1 is not kept: it does not contain image/png.',
+    'Figure 2 is not kept: application/vnd.plotly.v1+json is not an image; the notebook shows it.',
     'Figure 4 is not kept: it was removed.',
   ]);
 });

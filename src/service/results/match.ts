@@ -1,10 +1,11 @@
 import type { ActualType } from './actual-type.ts';
 import type { ExpectedType } from './expected-type.ts';
 import type { Json } from '../../execution/execution.ts';
+import { isJsonObject } from '../api/result.ts';
 
 type ExpectedClass = Extract<ExpectedType, { kind: 'class' }>;
 
-/** Which classes count as what; where whole numbers and fractions are meant, those of numpy are as good as Python's. */
+/** The classes that count as each expected type. numpy's numbers count as Python's. */
 const CLASSES: Readonly<Record<string, readonly string[]>> = {
   none: ['builtins.NoneType'],
   str: ['builtins.str'],
@@ -26,10 +27,10 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
   datetime: ['datetime.datetime', 'numpy.datetime64'],
 };
 
-/** To Python `True` is a whole number; to whoever asks for one it is not. */
+/** In Python a bool is an int, but a request for a number does not mean a bool. */
 const NEVER_BOOL = new Set(['int', 'float', 'number']);
 
-/** Whether a value of this type is what was expected. What was not looked at is taken on trust. */
+/** Whether a value of this type is what was expected. Content that was not inspected counts as correct. */
 export function matches(expected: ExpectedType, actual: ActualType): boolean {
   switch (expected.kind) {
     case 'any':
@@ -47,14 +48,14 @@ function isOf({ name }: ExpectedClass, { mro }: ActualType): boolean {
   return classes.some((wanted) => mro.some((given) => isSameClass(wanted, given)));
 }
 
-/** `pandas.DataFrame` is `pandas.core.frame.DataFrame`: libraries move their classes about. A bare name says no library. */
+/** `pandas.DataFrame` is `pandas.core.frame.DataFrame`: only library and class name count. A bare name matches any library. */
 function isSameClass(wanted: string, given: string): boolean {
   const from = wanted.split('.');
   const at = given.split('.');
   return from.at(-1) === at.at(-1) && (from.length === 1 || from[0] === at[0]);
 }
 
-/** `tuple[int, str]` says which types may be in it; their order is not looked at. */
+/** `tuple[int, str]` lists the allowed types. Their order is not checked. */
 function holds({ name, parameters }: ExpectedClass, { keys, items }: ActualType): boolean {
   const [first, second] = parameters;
   if (first === undefined) return true;
@@ -66,9 +67,9 @@ function every(found: readonly ActualType[] | undefined, allowed: readonly Expec
   return found === undefined || found.every((type) => allowed.some((one) => matches(one, type)));
 }
 
-const LOOKED_AT = 1000;
+const MAX_INSPECTED = 1000;
 
-type JsonObject = Readonly<Record<string, Json>>;
+/** Same as `matches`, for when Python has not reported types: judges by the encoded value (see docs/values.md). */
 export function couldBe(expected: ExpectedType, value: Json): boolean {
   switch (expected.kind) {
     case 'any':
@@ -96,7 +97,7 @@ function couldBeOf({ name }: ExpectedClass, value: Json): boolean {
     case 'number':
       return typeof value === 'number' || ['int', 'float', 'decimal', 'fraction'].includes(tag ?? '');
     case 'dict':
-      return isObject(value) && (tag === undefined || tag === 'dict');
+      return isJsonObject(value) && (tag === undefined || tag === 'dict');
     case 'list':
       return Array.isArray(value) || tag === 'list';
     case 'tuple': // a named one is an object
@@ -119,27 +120,23 @@ function couldBeOf({ name }: ExpectedClass, value: Json): boolean {
 function couldHold({ name, parameters }: ExpectedClass, value: Json): boolean {
   if (parameters.length === 0) return true;
   if (Array.isArray(value)) {
-    const items = (value as readonly Json[]).slice(0, LOOKED_AT);
+    const items = (value as readonly Json[]).slice(0, MAX_INSPECTED);
     return items.every((item) => parameters.some((parameter) => couldBe(parameter, item)));
   }
   const [, ofItems] = parameters;
-  if (name !== 'dict' || ofItems === undefined || !isObject(value) || tagOf(value) !== undefined) return true;
+  if (name !== 'dict' || ofItems === undefined || !isJsonObject(value) || tagOf(value) !== undefined) return true;
   return Object.values(value)
-    .slice(0, LOOKED_AT)
+    .slice(0, MAX_INSPECTED)
     .every((item) => couldBe(ofItems, item));
 }
 
-/** What a tagged value says that it is; of one that was cut, what it was. */
+/** The tag of an encoded value. For a truncated value, the tag that it had. */
 function tagOf(value: Json): string | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const tag = value['_type'] === 'truncated' ? value['type'] : value['_type'];
   return typeof tag === 'string' ? tag : undefined;
 }
 
 function isTable(value: Json): boolean {
-  return isObject(value) && Object.values(value).every((column) => Array.isArray(column));
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && Object.values(value).every((column) => Array.isArray(column));
 }
