@@ -1,4 +1,4 @@
-/** Code as generators give it, run for real, and its results held against what was expected. */
+/** Generated code, run for real, and its results checked against what was expected. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-/** As the service does it: the code, then the question for its types, in one session. */
+/** Same as in the service: the code, then the probe for its types, in one session. */
 async function runAndValidate(
   code: string,
   expected: Readonly<Record<string, string>>,

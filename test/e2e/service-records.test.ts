@@ -84,7 +84,7 @@ interface Run {
   readonly outputs: readonly TranscriptItem[];
 }
 
-/** As the service runs code: with `context`, in a session of its own. */
+/** Runs code as the service does: with `context`, in its own session. */
 async function run(
   code: string,
   { capabilityContextData }: PythonExecutionRequest,
@@ -113,7 +113,7 @@ async function readNotebook(file: string): Promise<Notebook> {
   return JSON.parse(await readFile(file, 'utf8')) as Notebook;
 }
 
-/** Runs a notebook of a record in a copy of the whole folder, so that the record stays as it is. */
+/** Runs a notebook of a record in a copy of the folder, so that the record stays unchanged. */
 async function executeCopy(
   tools: NotebookTools,
   { folderPath }: ExecutionRecord,

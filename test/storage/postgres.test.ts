@@ -1,4 +1,4 @@
-/** What can go wrong with a server that is elsewhere. */
+/** What can go wrong with a remote server. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';

@@ -76,7 +76,7 @@ export function alreadyClaimed(id: string, status: 'running' | 'finished' | 'unk
       );
     case 'unknown':
       return new WorkflowError(
-        `The process that ran the code of approval ${id} was lost. It is not known whether the code ran to its end, so it is not run again. Check what it changed, and send a new request if needed.`,
+        `The process that ran the code of approval ${id} was lost. Whether the code ran to its end is not known, so it is not run again. Check what it changed, and send a new request if needed.`,
         { stage: 'execution' },
       );
   }

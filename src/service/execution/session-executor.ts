@@ -130,7 +130,7 @@ function disconnected(reason: string): VivariumError {
 /** Code that may already have written something is not run again. */
 function lost(cause: unknown): WorkflowError {
   return new WorkflowError(
-    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} It is not known whether the code ran to its end, so it is not run again. Check what it changed, and send a new request if needed.`,
+    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} Whether the code ran to its end is not known, so it is not run again. Check what it changed, and send a new request if needed.`,
     { stage: 'execution', cause },
   );
 }

@@ -7,7 +7,7 @@ import { CodeSyntaxError, PolicyRefusedError } from '../api/failures.ts';
 import type { JudgedState, ServiceState, Update } from './state.ts';
 import { verdictOf, type AnalysisResult } from '../policy/analysis-result.ts';
 import { handleFailure, asFailure, attemptOf } from './after-failure.ts';
-import { report, type Dependencies } from './dependencies.ts';
+import { auditEntryOf, report, SERVICE_ACTOR, type Dependencies } from './dependencies.ts';
 import { preview } from './preview.ts';
 
 /** Analyzes the code and decides: run it, ask a reviewer first, or refuse it. Prepares what the reviewer needs. */
@@ -74,7 +74,11 @@ async function refuse(
   await record.recordAttempt(attemptOf(state, stage, { error: error.message }), {
     review: { reasoning: approvalReasoning, issues },
   });
-  await audit(dependencies, state, 'refused', { reasons: [...issues] });
+  await dependencies.storage.audit.append({
+    ...auditEntryOf(state),
+    action: 'refused',
+    details: { reasons: [...issues] },
+  });
   return handleFailure(dependencies, state, {
     during: 'generation',
     stage: 'analysis',
@@ -114,25 +118,8 @@ async function requestApproval(
     attempt,
     code,
     payload: approvalPayload(review) as never,
-    requestedBy: request.sessionContext?.userId ?? 'python_executor',
+    requestedBy: request.sessionContext?.userId ?? SERVICE_ACTOR,
     expiresInMs: seconds === undefined ? null : seconds * 1000,
-  });
-}
-
-async function audit(
-  dependencies: Dependencies,
-  state: ServiceState,
-  action: 'refused',
-  details: { readonly reasons: string[] },
-): Promise<void> {
-  const { threadId, code, request, isApproved, approvalId } = state;
-  await dependencies.storage.audit.append({
-    actor: request.sessionContext?.userId ?? 'python_executor',
-    action,
-    threadId,
-    ...(isApproved && approvalId !== null && { approvalId }),
-    codeSha256: sha256Of(code),
-    details,
   });
 }
 

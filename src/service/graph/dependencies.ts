@@ -1,4 +1,5 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
+import { sha256Of } from '../../storage/approvals/approval.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import type { CodeExecutor } from '../execution/job.ts';
@@ -26,6 +27,19 @@ export type Progress =
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string };
 
 export type ProgressStage = 'generation' | 'analysis' | 'approval' | 'execution';
+
+/** Who did what to which code, for the audit log. */
+export function auditEntryOf({ request, threadId, code, isApproved, approvalId }: ServiceState) {
+  return {
+    actor: request.sessionContext?.userId ?? SERVICE_ACTOR,
+    threadId,
+    ...(isApproved && approvalId !== null && { approvalId }),
+    codeSha256: sha256Of(code),
+  };
+}
+
+/** The actor when a request names no user. */
+export const SERVICE_ACTOR = 'python_executor';
 
 export function report(config: LangGraphRunnableConfig, progress: Progress): void {
   config.writer?.(progress);

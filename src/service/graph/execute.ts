@@ -7,7 +7,7 @@ import type { ExecutionRecord } from '../records/record.ts';
 import { parseTypes } from '../results/actual-type.ts';
 import { validateResults } from '../results/validate.ts';
 import { handleFailure, asFailure, attemptOf } from './after-failure.ts';
-import { report, type Dependencies } from './dependencies.ts';
+import { auditEntryOf, report, type Dependencies } from './dependencies.ts';
 import type { JudgedState, ServiceState, Update } from './state.ts';
 import type { InputFile } from '../records/inputs.ts';
 
@@ -53,12 +53,7 @@ async function audit(
 ): Promise<void> {
   const { outcome, error } = ran.execution;
   const { mode } = state.verdict;
-  const entry = {
-    actor: state.request.sessionContext?.userId ?? 'python_executor',
-    threadId: state.threadId,
-    ...(state.isApproved && state.approvalId !== null && { approvalId: state.approvalId }),
-    codeSha256: sha256Of(state.code),
-  };
+  const entry = auditEntryOf(state);
   await dependencies.storage.audit.append({ ...entry, action, details: { mode, outcome: outcome.status } });
   if (error?.name !== REFUSED) return;
   const source = { source: state.code.slice(0, MAX_SOURCE), source_truncated: state.code.length > MAX_SOURCE };

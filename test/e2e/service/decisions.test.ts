@@ -1,4 +1,4 @@
-/** What reviewers can decide, and what becomes of it. */
+/** What reviewers can decide, and the effect of each decision. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** A service on real sessions and a real database, with a generator that gives code as it is told. */
+/** A service with real sessions and a real database, and a generator that returns predefined code. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,21 +14,21 @@ import { configured, type Sections } from './laboratory-settings.ts';
 export { EPICS, REQUEST, thread, WRITES, type Sections } from './laboratory-settings.ts';
 
 export interface Setting {
-  /** Put over a configuration that asks about writes. */
+  /** Overrides a configuration in which writes need approval. */
   readonly config?: Sections;
-  /** Given one after the other; the last one stays. */
+  /** Returned one after the other; the last one repeats. */
   readonly code?: string | readonly string[] | CodeGenerator['generateCode'];
   readonly options?: Partial<PythonExecutorOptions>;
 }
 
 export interface Service {
   readonly service: PythonExecutorService;
-  /** What the generator was told had failed, call by call. */
+  /** The failures that the generator was given, per call. */
   readonly generations: (readonly ExecutionFailure[])[];
   readonly baseDir: string;
 }
 
-/** One interpreter and one directory for the tests of a file. */
+/** One host and one directory for the tests of a file. */
 export class Laboratory {
   host!: Host;
   directory = '';
@@ -74,7 +74,7 @@ export class Laboratory {
   }
 }
 
-/** The question that a request has come to. */
+/** The approval that a request waits for. */
 export function question(progressed: Progressed): Approval {
   if (progressed.status === 'awaiting-approval') return progressed.approval;
   throw new Error('nobody was asked');

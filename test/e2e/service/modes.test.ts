@@ -1,4 +1,4 @@
-/** What code may do in its execution mode, and who is asked about it. */
+/** What code may do in its execution mode, and whether it needs approval. */
 import { once } from 'node:events';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,11 +13,11 @@ const laboratory = new Laboratory();
 
 const APPROVE = new Command({ resume: { approved: true } });
 const ONCE = { ...REQUEST, expected_results: {}, retries: 0 };
-/** Makes code one that writes, so that it runs in the mode write_access. */
+/** Adds a write to code, so that it runs in the mode write_access. */
 const WRITING = `${EPICS}_w('magnet', 1)\n`;
 const NO_PREVIEW = { capabilities: { python_execution: { preview: false } } };
 
-/** Runs code, approves it if somebody is asked, and gives its results. */
+/** Runs code, approves it if needed, and returns its results. */
 async function results(
   code: string,
   config: Sections = {},
@@ -99,7 +99,7 @@ const PLAIN = 'results = {}';
 const write = `${EPICS}_w('magnet', 1)\nresults = {}`;
 
 test.for([
-  // global_mode, enabled, mode, code, whether somebody is asked
+  // global_mode, enabled, mode, code, whether approval is needed
   ['selective', true, 'epics_writes', PLAIN, false],
   ['selective', true, 'epics_writes', write, true],
   ['selective', true, 'all_code', PLAIN, true],

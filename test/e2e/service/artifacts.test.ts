@@ -1,4 +1,4 @@
-/** What a run leaves behind: its files, its pictures, and its results in full. */
+/** The artifacts of a run: its files, its figures, and its full results. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
