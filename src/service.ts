@@ -2,7 +2,7 @@
 export { startPythonExecutor } from './service/start.ts';
 export type { PythonExecutorOptions } from './service/start.ts';
 export { PythonExecutorService } from './service/service.ts';
-export type { Progressed, ServiceEvent, Standing } from './service/service.ts';
+export type { RequestProgress, ServiceEvent, RequestStatus } from './service/service.ts';
 export type { ServiceConfig } from './service/api/thread.ts';
 export type { Progress } from './service/graph/dependencies.ts';
 export { parseRequest, PythonExecutionRequest } from './service/api/request.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Command, getConfig, interrupt } from '@langchain/langgraph';
 import { parseRequest, type PythonExecutionRequestInput } from './api/request.ts';
 import type { SpelledResult } from './api/result.ts';
-import type { Progressed, PythonExecutorService, Standing } from './service.ts';
+import type { RequestProgress, PythonExecutorService, RequestStatus } from './service.ts';
 import { ofSession, type CallingNode, type ServiceConfig } from './api/thread.ts';
 import { SERVICE_APPROVAL_TYPE } from './approval/payload.ts';
 import { ServiceConfigurationError } from './api/failures.ts';
@@ -26,12 +26,12 @@ export async function handleServiceWithInterrupts(call: NestedCall): Promise<Spe
   const { service, request, logger, capabilityName = call.capability_name ?? 'capability' } = call;
   const parsed = parseRequest(request);
   const config = ofSession(call.config, parsed);
-  const standing = await service.standing(config);
-  const isSame = standing !== null && isDeepStrictEqual(standing.request, parsed);
-  let caller = callerOf(isSame ? standing : null);
+  const status = await service.status(config);
+  const isSame = status !== null && isDeepStrictEqual(status.request, parsed);
+  let caller = callerOf(isSame ? status : null);
   // LangGraph replays the answers to this node in order, so those already consumed come first.
   for (let used = 0; used < (caller?.answers ?? 0); used += 1) interrupt(ANSWERED);
-  let settled = isSame ? await continueRequest(service, standing, { ...config, caller }) : null;
+  let settled = isSame ? await continueRequest(service, status, { ...config, caller }) : null;
   if (settled === null) {
     caller = withoutAnswers(caller);
     settled = await service.run(request, { ...config, caller });
@@ -67,9 +67,9 @@ function withoutAnswers(caller: CallingNode | undefined): CallingNode | undefine
 /** How far the same request got before, or null if it must start again. */
 async function continueRequest(
   service: PythonExecutorService,
-  { approval, settled, caller }: Standing,
+  { approval, settled, caller }: RequestStatus,
   config: ServiceConfig,
-): Promise<Progressed | null> {
+): Promise<RequestProgress | null> {
   if (settled !== undefined) return caller !== null && caller.id === config.caller?.id ? settled() : null;
   if (approval === null) return null;
   if (approval.status === 'expired') return service.run(new Command({ resume: false }), config);
@@ -77,11 +77,11 @@ async function continueRequest(
 }
 
 /** Identifies this call of a node, also when LangGraph runs it again. Undefined outside a graph. */
-function callerOf(standing: Standing | null): CallingNode | undefined {
+function callerOf(status: RequestStatus | null): CallingNode | undefined {
   const { thread_id: threadId, checkpoint_ns: task } = getConfig()?.configurable ?? {};
   if (typeof task !== 'string' || task === '') return undefined;
   const id = `${String(threadId)}/${task}`;
-  return { id, answers: standing?.caller?.id === id ? standing.caller.answers : 0 };
+  return { id, answers: status?.caller?.id === id ? status.caller.answers : 0 };
 }
 
 /** The part of a graph's state that holds a decision, in the spelling of the reference. */

@@ -32,22 +32,22 @@ export interface ServiceParts {
 }
 
 /** How far a request has got. */
-export type Progressed =
+export type RequestProgress =
   | { readonly status: 'completed'; readonly result: SpelledResult }
   | { readonly status: 'awaiting-approval'; readonly approval: Approval };
 
-export interface Standing {
+export interface RequestStatus {
   readonly request: PythonExecutionRequest;
   /** The node of another graph that waits for the request. */
   readonly caller: ServiceState['caller'];
   /** The approval that the request waits for. */
   readonly approval: Approval | null;
   /** Returns the result of a request that has ended, or throws its failure. */
-  readonly settled?: () => Progressed;
+  readonly settled?: () => RequestProgress;
 }
 
 /** The events of a request: its progress and, last, how far it has got. */
-export type ServiceEvent = Progress | ({ readonly type: 'settled' } & Progressed);
+export type ServiceEvent = Progress | ({ readonly type: 'settled' } & RequestProgress);
 
 /** Generates code for a task, analyzes it, has it approved, runs it and keeps a record. */
 export class PythonExecutorService implements AsyncDisposable {
@@ -91,7 +91,7 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /** Runs a request until it has a result or needs an approval. Throws its failure. */
-  async run(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<Progressed> {
+  async run(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<RequestProgress> {
     return lastOf(this.stream(input, config));
   }
 
@@ -106,7 +106,7 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /** The status of a thread's request, or null if the thread has none. */
-  async standing(config: ServiceConfig): Promise<Standing | null> {
+  async status(config: ServiceConfig): Promise<RequestStatus | null> {
     const { values, isWaiting } = await stateOf(this.#graphRun(threadOf(config).id, config));
     const { request, outcome, approvalId, caller = null } = values;
     if (request === undefined) return null;
@@ -115,7 +115,11 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /** Decides an approval, whichever process requested it, and continues its request. */
-  async decide(id: string, answer: unknown, { by, signal }: { by: string; signal?: AbortSignal }): Promise<Progressed> {
+  async decide(
+    id: string,
+    answer: unknown,
+    { by, signal }: { by: string; signal?: AbortSignal },
+  ): Promise<RequestProgress> {
     return lastOf(this.streamDecision(id, answer, { by, ...(signal && { signal }) }));
   }
 
@@ -250,7 +254,7 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 }
 
-async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
+async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<RequestProgress> {
   for await (const event of events) {
     if (event.type === 'settled') return event;
   }
@@ -259,7 +263,7 @@ async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> 
   });
 }
 
-function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
+function settle(outcome: NonNullable<ServiceState['outcome']>): RequestProgress {
   if (outcome.status === 'failed') throw failureFromJson(outcome.failure);
   return { status: 'completed', result: withBothSpellings(outcome.result) };
 }

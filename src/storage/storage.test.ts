@@ -24,7 +24,7 @@ test('readers do not wait for writers', async () => {
 test('a file that another connection is just making is waited for', async () => {
   const place = await emptyFile();
   using other = new DatabaseSync(place);
-  other.exec('BEGIN IMMEDIATE'); // SQLite turns away at once who wants to change the journal now
+  other.exec('BEGIN IMMEDIATE'); // SQLite then refuses at once to change the journal mode
   const opening = openStorage(place);
   other.exec('COMMIT');
   await using storage = await opening;

@@ -1,4 +1,4 @@
-import type { Progressed, ServiceEvent } from '../../service/service.ts';
+import type { RequestProgress, ServiceEvent } from '../../service/service.ts';
 import type { Output } from '../output.ts';
 import { Frame } from '../review/frame.ts';
 
@@ -17,7 +17,7 @@ export class ProgressDisplay {
   }
 
   /** Shows everything up to where the request ends or waits. Failures are thrown. */
-  async watch(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
+  async watch(events: AsyncIterable<ServiceEvent>): Promise<RequestProgress> {
     try {
       for await (const event of events) {
         if (event.type === 'settled') return event;

@@ -1,4 +1,4 @@
-/** What analysis finds in code, with the Python that runs it. */
+/** What the analysis finds in code, with real Python. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHost, type Host } from '../../host/host.ts';
 import { Examiner } from './examine.ts';

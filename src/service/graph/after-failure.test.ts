@@ -23,7 +23,7 @@ import { initialState, type Retries, type ServiceState, type Update } from './st
 
 type Stage = ExecutionFailure['stage'];
 
-/** What was tried, what went wrong, and where the work goes on. */
+/** What was tried, what went wrong, and which node comes next. */
 const TABLE: readonly (readonly [Stage, keyof Retries, PythonExecutorError, Update['next']])[] = [
   ['generation', 'generation', new ModelUnavailableError('x'), 'generate'],
   ['generation', 'generation', new CodeGenerationError('x', { generationAttempt: 1, errorChain: [] }), 'generate'],

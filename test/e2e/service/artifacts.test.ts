@@ -88,8 +88,8 @@ results = {'rows': list(range(300_000)), 'text': 'x' * 3_000_000, 'small': 1}`;
   expect(analysisWarnings).toEqual([]);
   expect(readJson(path.join(executionResult.folderPath, 'results.json'))).toEqual(executionResult.results);
   expect(executionResult.filePaths).toEqual([]);
-  const standing = await lab.service.standing(thread('t'));
-  expect(standing?.settled?.()).toMatchObject({ result: { executionResult: { results: { small: 1 } } } });
+  const status = await lab.service.status(thread('t'));
+  expect(status?.settled?.()).toMatchObject({ result: { executionResult: { results: { small: 1 } } } });
 });
 
 test('U-33 a result that does not fit is a failed attempt, and the next generation is told', async () => {

@@ -87,7 +87,7 @@ test('OB-10 a rejection is an answer with a name and a reason, and its request h
   const rejected = { name: 'ExecutionRejectedError', category: 'workflow', rejectedBy: 'Ann', reason: 'not today' };
   const no = { type: 'reject', reason: 'not today' };
   await expect(lab.service.decide(id, no, { by: 'Ann' })).rejects.toMatchObject(rejected);
-  expect((await lab.service.standing(thread('t')))?.settled).toThrow('Ann rejected it (not today)');
+  expect((await lab.service.status(thread('t')))?.settled).toThrow('Ann rejected it (not today)');
   expect(await actions(lab.service, 't')).toEqual(['requested', 'rejected']);
 });
 

@@ -63,8 +63,8 @@ test('code that could not be analyzed is analyzed again, and never run on the ve
     operationType: 'execution',
   });
   expect(occupant.isClosed).toBe(false);
-  const standing = await lab.service.standing(thread('t'));
-  expect(standing?.settled).toThrow('raise `maxSessions`');
+  const status = await lab.service.status(thread('t'));
+  expect(status?.settled).toThrow('raise `maxSessions`');
 });
 
 test('code that may write is not run again when the engine fails in the middle of it', async () => {
@@ -108,7 +108,7 @@ test('an abort stops the code, and is not taken for a fault of it', async () => 
   await expect(run).rejects.toMatchObject({ name: 'AbortError' });
   await idle();
   expect(lab.generations).toHaveLength(1);
-  expect((await lab.service.standing(thread('t')))?.settled).toBeUndefined();
+  expect((await lab.service.status(thread('t')))?.settled).toBeUndefined();
 });
 
 test('an abort while code is being written reaches the generator', async () => {

@@ -7,7 +7,7 @@ import { createHost, type Host } from '../../../src/index.ts';
 import { loadConfiguration } from '../../../src/service/config/load.ts';
 import type { CodeGenerator, ExecutionFailure } from '../../../src/service/generation/generator.ts';
 import { startPythonExecutor, type PythonExecutorOptions } from '../../../src/service/start.ts';
-import type { PythonExecutorService, Progressed } from '../../../src/service/service.ts';
+import type { PythonExecutorService, RequestProgress } from '../../../src/service/service.ts';
 import type { Approval } from '../../../src/storage/approvals/approval.ts';
 import { configured, type Sections } from './laboratory-settings.ts';
 
@@ -75,8 +75,8 @@ export class Laboratory {
 }
 
 /** The approval that a request waits for. */
-export function question(progressed: Progressed): Approval {
-  if (progressed.status === 'awaiting-approval') return progressed.approval;
+export function question(progress: RequestProgress): Approval {
+  if (progress.status === 'awaiting-approval') return progress.approval;
   throw new Error('nobody was asked');
 }
 
