@@ -14,7 +14,7 @@ const MIN_TEST_RATIO = 1;
 const OPEN = ['errors.ts', 'config.ts', 'data-dir.ts'];
 
 /** The entry points of the package: lists of named exports, which nothing inside `src` imports. */
-const FACES = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
+const ENTRY_POINTS = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
 
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -136,7 +136,7 @@ test('every package is imported only where its row allows', () => {
   }
 });
 
-test('no file imports itself through others', () => {
+test('files do not import each other in a circle', () => {
   const importsOf = new Map(sources.map(({ file, relativeImports }) => [file, relativeImports]));
   const finished = new Set<string>();
   const visit = (file: string, trail: readonly string[]): void => {
@@ -156,7 +156,7 @@ test('sub-folders import each other in one direction only', () => {
     const knotted = [...importsOf.keys()].filter((unit) => reachableFrom(unit, importsOf).has(unit));
     return knotted.length === 0 ? [] : [`cycle src/${folder}: ${knotted.join(', ')}`];
   });
-  assert.deepEqual(newOnes(cycles), []);
+  assert.deepEqual(notListed(cycles), []);
 });
 
 test('the sub-folders in LAYERS import only those below them', () => {
@@ -175,16 +175,16 @@ test(`no folder holds more than ${MAX_FILES} source files`, () => {
   const names = globSync(['src/**/*.ts', 'python/**/*.py'], { cwd: ROOT }).filter((name) => !isTest(name));
   const folders = Map.groupBy(names, (name) => path.dirname(name));
   const crowded = [...folders].filter(([, files]) => files.length > MAX_FILES);
-  assert.deepEqual(newOnes(crowded.map(([folder, files]) => `files ${folder}: ${files.length}`)), []);
+  assert.deepEqual(notListed(crowded.map(([folder, files]) => `files ${folder}: ${files.length}`)), []);
 });
 
 test('no type is exported under the same name twice', () => {
   const exported = sources
-    .filter(({ file, unit }) => !isTest(file) && !FACES.includes(unit))
+    .filter(({ file, unit }) => !isTest(file) && !ENTRY_POINTS.includes(unit))
     .flatMap(({ file, code }) => typesIn(code).map((name) => ({ name, file })));
   const byName = [...Map.groupBy(exported, ({ name }) => name)];
   assert.deepEqual(
-    newOnes(
+    notListed(
       byName
         .filter(([, found]) => found.length > 1)
         .map(([name, found]) => `type ${name}: ${found.map(({ file }) => show(file)).join(', ')}`),
@@ -197,14 +197,14 @@ test(`there are at least ${MIN_TEST_RATIO} lines of tests for a line of source`,
   const names = globSync(['src/**/*.ts', 'test/**/*.{ts,py}', 'python/**/*.py'], { cwd: ROOT });
   const tests = names.filter((name) => isTest(name));
   const ratio = linesIn(tests) / linesIn(names.filter((name) => !isTest(name)));
-  assert.deepEqual(newOnes(ratio < MIN_TEST_RATIO ? [`ratio of tests to source: ${ratio.toFixed(2)}`] : []), []);
+  assert.deepEqual(notListed(ratio < MIN_TEST_RATIO ? [`ratio of tests to source: ${ratio.toFixed(2)}`] : []), []);
 });
 
 test('exports are named, and only an entry point re-exports', () => {
   for (const { file, unit, code } of sources) {
     assert.doesNotMatch(code, /^export default\b|\bas default\b/m, `${show(file)} has a default export`);
     assert.doesNotMatch(code, /^export (type )?\*/m, `${show(file)} has an "export *"`);
-    if (FACES.includes(unit)) continue;
+    if (ENTRY_POINTS.includes(unit)) continue;
     assert.doesNotMatch(code, /^export (type )?\{[^}]*\} from\b/m, `${show(file)} re-exports what others export`);
   }
 });
@@ -236,7 +236,7 @@ test(`no file is longer than ${MAX_LINES} lines`, () => {
 });
 
 function allowedFor(unit: string): ReadonlySet<string> {
-  if (FACES.includes(unit)) return new Set([unit, ...OPEN, ...Object.keys(MAY_IMPORT)]);
+  if (ENTRY_POINTS.includes(unit)) return new Set([unit, ...OPEN, ...Object.keys(MAY_IMPORT)]);
   if (OPEN.includes(unit)) return new Set(OPEN);
   return new Set([unit, ...OPEN, ...(MAY_IMPORT[unit] ?? assert.fail(`src/${unit} has no row in MAY_IMPORT`))]);
 }
@@ -302,7 +302,7 @@ function linesIn(names: readonly string[]): number {
 }
 
 /** Violations that NOT_YET does not list. What follows a colon in them is there to help the reader. */
-function newOnes(violations: readonly string[]): string[] {
+function notListed(violations: readonly string[]): string[] {
   return violations.filter((violation) => !NOT_YET.includes(violation.replace(/:.*$/, '')));
 }
 
