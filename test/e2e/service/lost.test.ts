@@ -67,7 +67,7 @@ test('a request on the thread of one that died ends the waiting of its question'
     code: 'APPROVAL_EXPIRED',
   });
   expect(await lab.service.audit.list({ approvalId: old?.id ?? '', action: 'expired' })).toMatchObject([
-    { details: { reason: 'a new request began on its thread' } },
+    { details: { reason: 'a new request started on its thread' } },
   ]);
 });
 
