@@ -37,7 +37,7 @@ test('O-26 O-131 a write that analysis cannot see is refused when it runs, and t
   const config = { ...WRITES, framework: { execution: { local: { mounts: [{ source: lab, target: '/lab' }] } } } };
   await using started = await laboratory.start({ code, config });
   await expect(started.service.invoke(ONCE, thread('t'))).rejects.toThrow(
-    /^WriteRefused: epics\.caput\(\) is refused: this code runs in the mode read_only\. Read only; or write openly/,
+    /^WriteRefused: epics\.caput\(\) is refused: this code runs in the mode read_only\. Read only, or write in a way that analysis can see/,
   );
   expect(await started.service.audit.list()).toMatchObject([
     { action: 'executed', details: { mode: 'read_only', outcome: 'raised' } },
