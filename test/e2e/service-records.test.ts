@@ -65,7 +65,7 @@ values = context.SALES.q1.values
 print("values:", values, context.SALES.q1["unit name"])
 print("a warning", file=sys.stderr)
 plt.plot(values)
-plt.linkTo()
+plt.show()
 saved, axes = plt.subplots()
 axes.bar([1, 2, 3], values)
 saved.savefig("bars.png")
