@@ -1,35 +1,35 @@
-/** The execution service: a task becomes code that is judged, approved, run and recorded. Needs LangGraph. */
+/** The execution service: generates code for a task, analyzes it, has it approved, runs it and records it. Needs LangGraph. */
 export { startPythonExecutor } from './service/start.ts';
 export type { PythonExecutorOptions } from './service/start.ts';
 export { PythonExecutorService } from './service/service.ts';
-export type { Progressed, ServiceEvent, Standing } from './service/service.ts';
-export type { ServiceConfig } from './service/thread.ts';
-export type { Progress } from './service/nodes/parts.ts';
-export { parseRequest, PythonExecutionRequest } from './service/request.ts';
-export type { PythonExecutionRequestInput } from './service/request.ts';
-export { successOnTheWire } from './service/result.ts';
-export type { PythonExecutionSuccess, PythonServiceResult } from './service/result.ts';
-export type { SpelledResult } from './service/spelled-result.ts';
-export { pythonResultsContext, summarizePythonResults } from './service/results/capability-context.ts';
+export type { RequestProgress, ServiceEvent, RequestStatus } from './service/service.ts';
+export type { ServiceConfig } from './service/api/thread.ts';
+export type { Progress } from './service/graph/dependencies.ts';
+export { parseRequest, PythonExecutionRequest } from './service/api/request.ts';
+export type { PythonExecutionRequestInput } from './service/api/request.ts';
+export { successOnTheWire } from './service/api/result.ts';
+export type { PythonExecutionSuccess, PythonServiceResult } from './service/api/result.ts';
+export type { SpelledResult } from './service/api/result.ts';
+export { pythonResultsContext, summarizePythonResults } from './service/api/capability-context.ts';
 export { getFullConfiguration, getRegistry } from './service/registry.ts';
 export { loadConfiguration } from './service/config/load.ts';
 export type { Configuration } from './service/config/schema.ts';
-export { handleServiceWithInterrupts } from './service/approval/nested.ts';
-export type { NestedCall } from './service/approval/nested.ts';
-export { clearApprovalState, createApprovalType, getApprovalResumeData } from './service/approval/state-helpers.ts';
-export type { ApprovalState } from './service/approval/state-helpers.ts';
+export { handleServiceWithInterrupts } from './service/caller-graph.ts';
+export type { NestedCall } from './service/caller-graph.ts';
+export { clearApprovalState, createApprovalType, getApprovalResumeData } from './service/caller-graph.ts';
+export type { ApprovalState } from './service/caller-graph.ts';
+// The same functions in the spelling of the reference's examples.
+export { getFullConfiguration as get_full_configuration, getRegistry as get_registry } from './service/registry.ts';
 export {
-  clear_approval_state,
-  create_approval_type,
-  get_approval_resume_data,
-  get_full_configuration,
-  get_registry,
-  handle_service_with_interrupts,
-} from './service/snake-case.ts';
+  clearApprovalState as clear_approval_state,
+  createApprovalType as create_approval_type,
+  getApprovalResumeData as get_approval_resume_data,
+  handleServiceWithInterrupts as handle_service_with_interrupts,
+} from './service/caller-graph.ts';
 export type { ApprovalPayload } from './service/approval/payload.ts';
 export { openStorage } from './storage/storage.ts';
 export type { Storage } from './storage/storage.ts';
-export type { Approval, Decision } from './storage/approval/approval.ts';
+export type { Approval, Decision } from './storage/approvals/approval.ts';
 export type { CodeGenerator, ExecutionFailure } from './service/generation/generator.ts';
 export { MockGenerator } from './service/generation/mock.ts';
 export type { DomainAnalyzer, PolicyAnalyzer } from './service/policy/analyzers.ts';
@@ -51,5 +51,5 @@ export {
   ResultsInvalidError,
   ServiceConfigurationError,
   WorkflowError,
-} from './service/failures.ts';
-export type { ErrorCategory } from './service/failures.ts';
+} from './service/api/failures.ts';
+export type { ErrorCategory } from './service/api/failures.ts';

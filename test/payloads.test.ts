@@ -13,7 +13,7 @@ import { contextCell } from '../src/notebook/context-cell.ts';
 import { analysisProgram } from '../src/service/analysis/examine.ts';
 import { loadConfiguration } from '../src/service/config/load.ts';
 import { effectsListener } from '../src/service/execution/session-executor.ts';
-import { readOnlyGuard } from '../src/service/policy/guard.ts';
+import { readOnlyGuard } from '../src/service/execution/read-only-guard.ts';
 import { parseTypes, typesProbe, TYPES_VARIABLE } from '../src/service/results/actual-type.ts';
 
 const run = promisify(execFile);

@@ -1,4 +1,4 @@
-/** Every documented promise of the systems that this one follows has a test that is named after it. */
+/** Every documented feature of the systems that Vivarium follows has a test named after it. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ test('every documented feature has a test named after it', () => {
   assert.deepEqual(missing, [], `no test is named after ${missing.join(', ')}`);
 });
 
-/** What tests are called, tables of tests too; not what they say elsewhere. */
+/** The titles of tests, including tables of tests, and no other text. */
 function titlesIn(file: string): string[] {
   const source = readFileSync(path.join(ROOT, file), 'utf8');
   const calls = /^\s*(?:test(?:\.\w+)*\(|test\.for\([^\n]*\)\(|\](?: as const)?\)\()\s*(['"`])(?<title>.*?)\1/gms;

@@ -1,4 +1,4 @@
-/** A capability of a larger agent: a node of its graph that has data analyzed by generated code, approved by a person. */
+/** A capability of a larger agent: a graph node that analyzes data with generated code, which a person approves. */
 import {
   Annotation,
   Command,
@@ -43,7 +43,7 @@ const capability_prompts = [
   '- visualizations: List of generated plots',
 ];
 
-/** The node. It runs again after an answer: either way it finds its request where it waits. */
+/** The node. It runs again after an answer, and finds its waiting request. */
 async function dataAnalysis(state: AgentState): Promise<Partial<AgentState>> {
   const { step } = state;
   const python_service = get_registry().get_service('python_executor');
@@ -61,7 +61,7 @@ async function dataAnalysis(state: AgentState): Promise<Partial<AgentState>> {
   let service_result;
   let approval_cleanup = {};
   if (has_approval_resume) {
-    // The decision came through the state.
+    // The decision is in the state.
     const resume = approved_payload ? { approved: true, ...approved_payload } : { approved: false };
     service_result = await python_service.ainvoke(new Command({ resume }), service_config);
     approval_cleanup = clear_approval_state();
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
   while (isInterrupted<ApprovalPayload & { readonly approval_id: string }>(state)) {
     const { user_message, resume_payload, approval_id } = state[INTERRUPT][0]?.value ?? {};
     console.log(user_message);
-    // Both ways lead on: through the interrupt, or through the state of the graph.
+    // A decision can come through the interrupt or through the state of the graph.
     state =
       process.argv[2] === 'state'
         ? await agent.invoke({ approval_approved: true, approved_payload: resume_payload ?? null }, conversation)

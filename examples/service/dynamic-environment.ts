@@ -1,4 +1,4 @@
-/** Chooses where code runs for each request: a Jupyter server for what needs isolation, sessions of this machine else. */
+/** Chooses where code runs for each request: on a Jupyter server if it needs isolation, otherwise on this machine. */
 import {
   get_full_configuration,
   get_registry,
@@ -18,7 +18,7 @@ interface CodeRequest {
   readonly security_level?: 'low' | 'medium' | 'high';
 }
 
-/** Most services should rely on execution_method in config.yml; this is for requests with requirements of their own. */
+/** Most services should rely on execution_method in config.yml. This is for requests with special requirements. */
 export class FlexiblePythonExecution {
   selectExecutionEnvironment(request: CodeRequest): 'container' | 'local' {
     const { requires_isolation, has_special_dependencies, estimated_time = 0, security_level = 'medium' } = request;
@@ -40,7 +40,7 @@ export class FlexiblePythonExecution {
       config: {
         configurable: {
           ...get_full_configuration(),
-          execution_method, // in place of the setting of config.yml
+          execution_method, // overrides config.yml
           thread_id: `dynamic_${execution_method}`,
           checkpoint_ns: 'python_executor',
         },

@@ -1,13 +1,13 @@
-/** The service of the examples, started from their configuration and registered where capabilities look for it. */
+/** Starts the service of the examples from their configuration, and registers it where capabilities look for it. */
 import path from 'node:path';
 import { getRegistry, loadConfiguration, startPythonExecutor } from '../../src/service.ts';
 
 export interface ExampleOptions {
-  /** What the mock generator writes where no model is set. */
+  /** The code of the mock generator, used if no model is set. */
   readonly mock?: 'success' | 'channel_write';
 }
 
-/** With VIVARIUM_LLM_BASE_URL set a model writes the code; without it the mock does, and nothing leaves this machine. */
+/** If VIVARIUM_LLM_BASE_URL is set, a model writes the code. Otherwise the mock generator does, without any network. */
 export async function withExampleService(
   work: () => Promise<void>,
   { mock = 'success' }: ExampleOptions = {},
@@ -26,5 +26,5 @@ export async function withExampleService(
   await work();
 }
 
-/** A logger, as capabilities have one. */
+/** A logger for capabilities. */
 export const logger = { info: (message: string): void => console.log(`· ${message}`) };

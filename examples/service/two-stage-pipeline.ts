@@ -1,4 +1,4 @@
-/** Two executions in a row: what the first one gives is the context of the second. */
+/** Two executions in a row: the result of the first is the context of the second. */
 import {
   Annotation,
   Command,
@@ -35,7 +35,7 @@ const analysis_prompts = [
   '- Generate summary statistics and insights',
 ];
 
-/** Each stage has a thread of its own, so each can be asked about on its own. */
+/** Each stage has its own thread, so each can be approved separately. */
 async function multiStageAnalysis(data_context: Context) {
   const preprocessing = await runStage('stage1_preprocessing', {
     user_query: 'Data preprocessing stage',
@@ -66,7 +66,7 @@ function runStage(name: string, fields: Context): Promise<SpelledResult> {
 
 const State = Annotation.Root({ data_context: Annotation<Context>(), results: Annotation<unknown>() });
 
-/** The pipeline as a node of a graph, which is what lets it wait for approvals. */
+/** The pipeline as a node of a graph, so that it can wait for approvals. */
 export function buildPipeline() {
   return new StateGraph(State)
     .addNode('pipeline', async ({ data_context }) => {

@@ -1,9 +1,9 @@
 import type { Configuration } from './config/schema.ts';
-import { ServiceConfigurationError } from './failures.ts';
+import { ServiceConfigurationError } from './api/failures.ts';
 import type { PythonExecutorService } from './service.ts';
 
 /** Services by name. */
-class Registry {
+class ServiceRegistry {
   readonly #services = new Map<string, PythonExecutorService>();
 
   registerService(name: string, service: PythonExecutorService): void {
@@ -14,7 +14,7 @@ class Registry {
     this.#services.delete(name);
   }
 
-  /** `getService`, by the name that examples of the reference use. */
+  /** Same as `getService`, in the spelling of the reference's examples. */
   get_service(name: string): PythonExecutorService {
     return this.getService(name);
   }
@@ -23,24 +23,24 @@ class Registry {
     const service = this.#services.get(name);
     if (service !== undefined) return service;
     const known =
-      this.#services.size === 0 ? 'no service is registered' : `there is ${[...this.#services.keys()].join(', ')}`;
+      this.#services.size === 0 ? 'no service is registered' : `registered: ${[...this.#services.keys()].join(', ')}`;
     throw new ServiceConfigurationError(
       `Python executor service not available: nothing is registered as ${JSON.stringify(name)} (${known}). Start one with startPythonExecutor() and call getRegistry().registerService(${JSON.stringify(name)}, service).`,
     );
   }
 }
 
-const registry = new Registry();
+const registry = new ServiceRegistry();
 
-/** The registry of this process: capabilities find services here that others have started. */
-export function getRegistry(): Registry {
+/** The registry of this process, where capabilities find services that other code has started. */
+export function getRegistry(): ServiceRegistry {
   return registry;
 }
 
 /**
- * The configuration of the registered service, for `configurable` of a call. Of what is put over it the service reads
- * `execution_method`, `user_id` and `chat_id`; all else is as it was configured. Keys and
- * passwords are left out: what is configurable is shown in traces, and the service has its own.
+ * The configuration of the registered service, for `configurable` of a call. A call can override `execution_method`,
+ * `user_id` and `chat_id`; everything else is fixed. Keys and passwords are left out, because `configurable` appears in
+ * traces and the service has its own copy.
  */
 export function getFullConfiguration(name = 'python_executor'): Record<string, unknown> {
   return { ...withoutSecrets(registry.getService(name).configuration) };

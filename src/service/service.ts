@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { Command, GraphInterrupt, isCommand } from '@langchain/langgraph';
 import type { Json } from '../execution/execution.ts';
-import type { Approval } from '../storage/approval/approval.ts';
+import type { Approval } from '../storage/approvals/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
-import { assertFree, nothingWaits, takenOver, waitsForAnother } from './approval/waiting.ts';
-import { conduct, stateOf, type Conduct } from './conduct.ts';
+import { assertFree, nothingWaits, takenOver, waitsForAnother } from './graph/conflicts.ts';
+import { runGraph, stateOf, type GraphRun } from './graph/run.ts';
 import { withOverrides } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { ServiceConfigurationError, WorkflowError } from './failures.ts';
+import { ServiceConfigurationError, WorkflowError } from './api/failures.ts';
 import type { GeneratorRegistry } from './generation/registry.ts';
 import type { ServiceGraph } from './graph/graph.ts';
-import { reviveFailure } from './graph/saved-failure.ts';
-import { beginning, type ServiceState } from './graph/state.ts';
-import type { Progress } from './nodes/parts.ts';
+import { failureFromJson } from './api/failure-json.ts';
+import { initialState, type ServiceState } from './graph/state.ts';
+import type { Progress } from './graph/dependencies.ts';
 import type { CodeAnalyzer } from './policy/code-analyzer.ts';
 import type { Records } from './records/records.ts';
-import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './request.ts';
-import { spelled, type SpelledResult } from './spelled-result.ts';
-import { ofSession, threadOf, type ServiceConfig, type Thread } from './thread.ts';
+import { parseRequest, type PythonExecutionRequest, type PythonExecutionRequestInput } from './api/request.ts';
+import { withBothSpellings, type SpelledResult } from './api/result.ts';
+import { ofSession, threadOf, type ServiceConfig, type Thread } from './api/thread.ts';
 
 export interface ServiceParts {
   readonly configuration: Configuration;
@@ -31,30 +31,30 @@ export interface ServiceParts {
   readonly owned: AsyncDisposableStack;
 }
 
-/** How far a request got. */
-export type Progressed =
+/** How far a request has got. */
+export type RequestProgress =
   | { readonly status: 'completed'; readonly result: SpelledResult }
   | { readonly status: 'awaiting-approval'; readonly approval: Approval };
 
-export interface Standing {
+export interface RequestStatus {
   readonly request: PythonExecutionRequest;
-  /** The node of another graph that waits for it. */
+  /** The node of another graph that waits for the request. */
   readonly caller: ServiceState['caller'];
-  /** What it waits for. */
+  /** The approval that the request waits for. */
   readonly approval: Approval | null;
-  /** How it ended, if it has; throws its failure. */
-  readonly settled?: () => Progressed;
+  /** Returns the result of a request that has ended, or throws its failure. */
+  readonly settled?: () => RequestProgress;
 }
 
-/** Everything that a request tells: its progress, and last how far it got. */
-export type ServiceEvent = Progress | ({ readonly type: 'settled' } & Progressed);
+/** The events of a request: its progress and, last, how far it has got. */
+export type ServiceEvent = Progress | ({ readonly type: 'settled' } & RequestProgress);
 
-/** Turns a task into code, has it judged and approved, runs it and keeps the record. */
+/** Generates code for a task, analyzes it, has it approved, runs it and keeps a record. */
 export class PythonExecutorService implements AsyncDisposable {
   readonly configuration: Configuration;
-  /** Where analyzers of one's own are registered. */
+  /** For registering custom analyzers. */
   readonly analyzer: CodeAnalyzer;
-  /** Where generators of one's own are registered. */
+  /** For registering custom generators. */
   readonly generators: GeneratorRegistry;
   readonly #parts: ServiceParts;
   #closing: Promise<void> | undefined;
@@ -75,8 +75,8 @@ export class PythonExecutorService implements AsyncDisposable {
   }
 
   /**
-   * Gives the result of a request, or of one that waited and is resumed with `new Command({ resume })`. When somebody must
-   * approve first it throws a GraphInterrupt, which a graph around it passes on; `run` says the same without throwing.
+   * Runs a request, or resumes one with `new Command({ resume })`, and returns the result. If approval is needed, it throws
+   * a GraphInterrupt, which a surrounding graph passes on. `run` does the same without throwing the interrupt.
    */
   async invoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<SpelledResult> {
     const settled = await this.run(input, config);
@@ -85,17 +85,17 @@ export class PythonExecutorService implements AsyncDisposable {
     throw new GraphInterrupt([{ id, value: withId(payload, id) }]);
   }
 
-  /** `invoke`, by the name that examples of the reference use. */
+  /** Same as `invoke`, in the spelling of the reference's examples. */
   ainvoke(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<SpelledResult> {
     return this.invoke(input, config);
   }
 
-  /** How far a request gets: to its result, or to a question that somebody must answer. Failures are thrown. */
-  async run(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<Progressed> {
+  /** Runs a request until it has a result or needs an approval. Throws its failure. */
+  async run(input: PythonExecutionRequestInput | Command, config: ServiceConfig): Promise<RequestProgress> {
     return lastOf(this.stream(input, config));
   }
 
-  /** The same, and what happens meanwhile. */
+  /** Same as `run`, as a stream of events. */
   async *stream(
     input: PythonExecutionRequestInput | Command,
     config: ServiceConfig,
@@ -105,21 +105,25 @@ export class PythonExecutorService implements AsyncDisposable {
     else throw new TypeError(`The service takes a PythonExecutionRequest or a Command, not ${typeof input}.`);
   }
 
-  /** Where the request of a thread stands; null when it has none. */
-  async standing(config: ServiceConfig): Promise<Standing | null> {
-    const { values, isWaiting } = await stateOf(this.#conduct(threadOf(config).id, config));
+  /** The status of a thread's request, or null if the thread has none. */
+  async status(config: ServiceConfig): Promise<RequestStatus | null> {
+    const { values, isWaiting } = await stateOf(this.#graphRun(threadOf(config).id, config));
     const { request, outcome, approvalId, caller = null } = values;
     if (request === undefined) return null;
     const approval = isWaiting && approvalId ? await this.approvals.get(approvalId) : null;
     return { request, caller, approval, ...(outcome && { settled: () => settle(outcome) }) };
   }
 
-  /** Decides about an approval, wherever it was asked for, and goes on with its request if there is something to do. */
-  async decide(id: string, answer: unknown, { by, signal }: { by: string; signal?: AbortSignal }): Promise<Progressed> {
+  /** Decides an approval, whichever process requested it, and continues its request. */
+  async decide(
+    id: string,
+    answer: unknown,
+    { by, signal }: { by: string; signal?: AbortSignal },
+  ): Promise<RequestProgress> {
     return lastOf(this.streamDecision(id, answer, { by, ...(signal && { signal }) }));
   }
 
-  /** The same, and what happens meanwhile. */
+  /** Same as `decide`, as a stream of events. */
   async *streamDecision(
     id: string,
     answer: unknown,
@@ -141,19 +145,19 @@ export class PythonExecutorService implements AsyncDisposable {
     input: PythonExecutionRequestInput,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    threadOf(config); // before the request: what is wrong with both is most likely a call that is all wrong
+    threadOf(config); // checked before the request: if both are wrong, the whole call probably is
     const request = parseRequest(input);
     const thread = threadOf(ofSession(config, request));
     const { execution_method: method } = withOverrides(this.configuration, thread.configurable).framework.execution;
-    const { values, isWaiting } = await stateOf(this.#conduct(thread.id, config));
+    const { values, isWaiting } = await stateOf(this.#graphRun(thread.id, config));
     const concerns = assertFree(
       values,
       values.approvalId ? await this.approvals.get(values.approvalId) : null,
       isWaiting,
     );
-    await this.approvals.withdraw(thread.id, 'a new request began on its thread');
+    await this.approvals.withdraw(thread.id, 'a new request started on its thread');
     const record = await this.#parts.records(method).begin(request);
-    const state = beginning(request, {
+    const state = initialState(request, {
       threadId: thread.id,
       requestId: randomUUID(),
       method,
@@ -173,7 +177,7 @@ export class PythonExecutorService implements AsyncDisposable {
   ): AsyncGenerator<ServiceEvent, void, undefined> {
     if (resume === undefined) {
       throw new ServiceConfigurationError(
-        'The Command resumes nothing. Give the decision as new Command({ resume: { approved: true } }).',
+        'The Command has no resume value. Pass the decision as new Command({ resume: { approved: true } }).',
       );
     }
     const user = thread.configurable['user_id'];
@@ -181,21 +185,21 @@ export class PythonExecutorService implements AsyncDisposable {
     yield* this.#continue({ answer: resume, by }, thread.id, config);
   }
 
-  /** Of all who answer, one goes on with the graph; the others are told so. */
+  /** If several reviewers answer, one continues the graph and the others get an error. */
   async *#continue(
     { answer, by, id }: { readonly answer: unknown; readonly by: string; readonly id?: string },
     threadId: string,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    yield* this.#wake(this.#conduct(threadId, config));
-    const { values, isWaiting } = await stateOf(this.#conduct(threadId, config));
+    yield* this.#resumeUnpaused(this.#graphRun(threadId, config));
+    const { values, isWaiting } = await stateOf(this.#graphRun(threadId, config));
     const asked = values.approvalId ? await this.approvals.get(values.approvalId) : null;
-    // Whoever decides about an old question has not seen the code of the one that its thread asks now.
+    // A reviewer of an outdated approval has not seen the code that the thread asks about now.
     if (id !== undefined && (asked?.id !== id || values.outcome)) throw waitsForAnother(await this.approvals.get(id));
     if (!isWaiting || asked === null) throw nothingWaits(values, asked);
     const whose = { threadId, requestId: asked.requestId };
     if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), whose, config);
-    await this.#findRecord(values);
+    await this.#assertRecordOpens(values);
     const { decision, by: named } = readAnswer(answer, asked);
     const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
@@ -206,12 +210,12 @@ export class PythonExecutorService implements AsyncDisposable {
     }
   }
 
-  /** A process that died after it had asked, and before it paused for the answer, left a graph that does not wait. */
-  async *#wake(run: Conduct): AsyncGenerator<ServiceEvent, void, undefined> {
+  /** Continues a graph whose process died after storing the approval but before waiting for the answer. */
+  async *#resumeUnpaused(run: GraphRun): AsyncGenerator<ServiceEvent, void, undefined> {
     const { values, isWaiting } = await stateOf(run);
     if (isWaiting || values.requestId === undefined || values.outcome) return;
     const pending = await this.approvals.list({ threadId: run.threadId, status: 'pending' });
-    if (pending.some(({ requestId }) => requestId === values.requestId)) yield* conduct(null, run);
+    if (pending.some(({ requestId }) => requestId === values.requestId)) yield* runGraph(null, run);
   }
 
   async *#drive(
@@ -219,49 +223,49 @@ export class PythonExecutorService implements AsyncDisposable {
     { threadId, requestId }: Pick<ServiceState, 'threadId' | 'requestId'>,
     config: ServiceConfig,
   ): AsyncGenerator<ServiceEvent, void, undefined> {
-    const run = this.#conduct(threadId, config);
-    yield* conduct(input, run);
+    const run = this.#graphRun(threadId, config);
+    yield* runGraph(input, run);
     const { values, isWaiting } = await stateOf(run);
     if (values.requestId !== requestId) throw takenOver();
     if (isWaiting && values.approvalId) {
       yield { type: 'settled', status: 'awaiting-approval', approval: await this.approvals.get(values.approvalId) };
     } else if (values.outcome) yield { type: 'settled', ...settle(values.outcome) };
-    else throw takenOver(); // its own steps have come to their end, so what is there is somebody else's
+    else throw takenOver(); // its own steps have ended, so the state belongs to another request
   }
 
-  /** Before anything is decided: a service that is set up otherwise could not go on, and the decision would be lost. */
-  async #findRecord({ method, folder, request }: Partial<ServiceState>): Promise<void> {
+  /** Runs before a decision: a service with another configuration could not continue, and the decision would be lost. */
+  async #assertRecordOpens({ method, folder, request }: Partial<ServiceState>): Promise<void> {
     if (!method || !folder || !request) return;
     await this.#parts
       .records(method)
       .open(folder, request)
       .catch((cause: unknown) => {
         throw new ServiceConfigurationError(
-          `Nothing was decided: the record of the request, ${folder}, cannot be opened by a service that is set up like this one. Use the configuration that the request was made with.`,
+          `Nothing was decided: the record of the request, ${folder}, cannot be opened with this configuration. Use the configuration with which the request was made.`,
           { cause },
         );
       });
   }
 
-  #conduct(threadId: string, { signal }: ServiceConfig): Conduct {
+  #graphRun(threadId: string, { signal }: ServiceConfig): GraphRun {
     const { graph } = this.#parts;
     const { graph_recursion_limit: recursionLimit } = this.configuration.execution_control.limits;
     return { graph, threadId, recursionLimit, signal };
   }
 }
 
-async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
+async function lastOf(events: AsyncIterable<ServiceEvent>): Promise<RequestProgress> {
   for await (const event of events) {
     if (event.type === 'settled') return event;
   }
-  throw new WorkflowError('The service ended without a result. This is a fault; please report it.', {
+  throw new WorkflowError('The service ended without a result. This is a bug; please report it.', {
     stage: 'unknown',
   });
 }
 
-function settle(outcome: NonNullable<ServiceState['outcome']>): Progressed {
-  if (outcome.status === 'failed') throw reviveFailure(outcome.failure);
-  return { status: 'completed', result: spelled(outcome.result) };
+function settle(outcome: NonNullable<ServiceState['outcome']>): RequestProgress {
+  if (outcome.status === 'failed') throw failureFromJson(outcome.failure);
+  return { status: 'completed', result: withBothSpellings(outcome.result) };
 }
 
 function withId(payload: Approval['payload'], id: string): Json {

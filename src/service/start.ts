@@ -7,36 +7,35 @@ import { openStorage, type Storage } from '../storage/storage.ts';
 import { Examiner } from './analysis/examine.ts';
 import { loadConfiguration, type ConfigurationSource } from './config/load.ts';
 import type { Configuration, ExecutionMethod } from './config/schema.ts';
-import { endpointOf } from './execution/endpoint.ts';
+import { endpointOf, storageAddress } from './config/addresses.ts';
 import { Executors, type HostSettings } from './execution/executors.ts';
 import { GeneratorRegistry, type GeneratorFactory } from './generation/registry.ts';
 import { buildGraph } from './graph/graph.ts';
-import { analyze } from './nodes/analyze.ts';
-import { approve } from './nodes/approve.ts';
-import { execute } from './nodes/execute.ts';
-import { generate } from './nodes/generate.ts';
-import type { Parts } from './nodes/parts.ts';
+import { analyze } from './graph/analyze.ts';
+import { approve } from './graph/approve.ts';
+import { execute } from './graph/execute.ts';
+import { generate } from './graph/generate.ts';
+import type { Dependencies } from './graph/dependencies.ts';
 import { CodeAnalyzer } from './policy/code-analyzer.ts';
 import { Records } from './records/records.ts';
-import { FILES_HERE, JupyterShowroom } from './records/showroom.ts';
+import { FILE_LINKS, JupyterLabLinks } from './records/notebook-links.ts';
 import { PythonExecutorService } from './service.ts';
-import { storagePlace } from './storage-place.ts';
 
 export interface PythonExecutorOptions {
   readonly config: Configuration | ConfigurationSource;
   readonly dataDir?: string;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Where paths of the configuration begin; the current directory unless told. */
+  /** What relative paths in the configuration are relative to. By default the current directory. */
   readonly baseDir?: string;
-  /** The model that writes code, in place of the one that configuration and environment name. */
+  /** The model that writes code, instead of the one from configuration and environment. */
   readonly model?: BaseChatModel;
-  /** Further generators by name. */
+  /** Additional generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
-  /** How the interpreter of this machine is made that runs the code; wins over the configuration. */
+  /** Settings of the host that runs the code on this machine. They take precedence over the configuration. */
   readonly hostSettings?: HostSettings;
-  /** One that is shared with others; it is theirs to close. */
+  /** An existing host to use. The service does not close it. */
   readonly host?: Host;
-  /** One that is shared with others; it is theirs to close. */
+  /** An existing storage to use. The service does not close it. */
   readonly storage?: Storage;
 }
 
@@ -46,8 +45,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   const configuration = 'framework' in options.config ? options.config : await loadConfiguration(options.config);
   const dataDir = options.dataDir ?? defaultDataDir(options.environment ?? process.env);
   const baseDir = options.baseDir ?? process.cwd();
-  const place = storagePlace(configuration, { dataDir, baseDir });
-  const storage = options.storage ?? stack.use(await openStorage(place));
+  const storage = options.storage ?? stack.use(await openStorage(storageAddress(configuration, { dataDir, baseDir })));
   const executors = stack.use(
     new Executors(configuration, { dataDir, settings: options.hostSettings ?? {}, shared: options.host }),
   );
@@ -56,7 +54,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   );
   const records = makeRecords(configuration, baseDir, executors);
   const generators = makeGenerators(configuration, options);
-  const parts: Parts = {
+  const dependencies: Dependencies = {
     configuration,
     storage,
     analyzer,
@@ -70,10 +68,10 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   };
   const graph = buildGraph(
     {
-      generate: (state, config) => generate(parts, state, config),
-      analyze: (state, config) => analyze(parts, state, config),
-      approve: (state, config) => approve(parts, state, config),
-      execute: (state, config) => execute(parts, state, config),
+      generate: (state, config) => generate(dependencies, state, config),
+      analyze: (state, config) => analyze(dependencies, state, config),
+      approve: (state, config) => approve(dependencies, state, config),
+      execute: (state, config) => execute(dependencies, state, config),
     },
     storage.checkpointer,
   );
@@ -92,7 +90,7 @@ function makeGenerators(
   return registry;
 }
 
-/** As `models.python_code_generator` says; what it leaves open, the environment says. */
+/** The model of `models.python_code_generator`. The environment supplies what is not configured. */
 function configuredModel(
   { models }: Configuration,
   environment: NodeJS.ProcessEnv | undefined,
@@ -110,12 +108,12 @@ type RecordsOf = (method: ExecutionMethod) => Records;
 function makeRecords(configuration: Configuration, baseDir: string, executors: Executors): RecordsOf {
   const { agent_data_dir: directory, executed_python_scripts_dir: scriptsDir } = configuration.file_paths;
   const { url, token } = endpointOf(configuration, 'read_only');
-  const lab = token === undefined ? FILES_HERE : new JupyterShowroom({ url, token }, scriptsDir);
+  const lab = token === undefined ? FILE_LINKS : new JupyterLabLinks({ url, token }, scriptsDir);
   return (method) =>
     new Records({
       agentDataDir: path.resolve(baseDir, directory),
       scriptsDir,
-      showroom: method === 'local' ? FILES_HERE : lab,
+      links: method === 'local' ? FILE_LINKS : lab,
       pythonVersion: '3',
       openArtifact: (id) => executors.openArtifact(method, id),
     });

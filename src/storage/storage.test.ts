@@ -24,7 +24,7 @@ test('readers do not wait for writers', async () => {
 test('a file that another connection is just making is waited for', async () => {
   const place = await emptyFile();
   using other = new DatabaseSync(place);
-  other.exec('BEGIN IMMEDIATE'); // SQLite turns away at once who wants to change the journal now
+  other.exec('BEGIN IMMEDIATE'); // SQLite then refuses at once to change the journal mode
   const opening = openStorage(place);
   other.exec('COMMIT');
   await using storage = await opening;
@@ -46,7 +46,7 @@ test('a file of a newer version is not touched', async () => {
   await (await openStorage(place)).close();
   using database = new DatabaseSync(place);
   database.exec('PRAGMA user_version = 99');
-  await expect(openStorage(place)).rejects.toThrow(/version 99.*a newer one made it/);
+  await expect(openStorage(place)).rejects.toThrow(/version 99.*a newer Vivarium created it/);
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 99 });
 });
 

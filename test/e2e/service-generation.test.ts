@@ -1,4 +1,4 @@
-/** Code as generators give it, run for real, and its results held against what was expected. */
+/** Generated code, run for real, and its results checked against what was expected. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,12 +6,12 @@ import { json } from 'node:stream/consumers';
 import { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHost, type Execution, type Host } from '../../src/index.ts';
-import { CodeGenerationError, ModelUnavailableError } from '../../src/service/failures.ts';
+import { CodeGenerationError, ModelUnavailableError } from '../../src/service/api/failures.ts';
 import type { ExecutionFailure } from '../../src/service/generation/generator.ts';
 import { LlmGenerator } from '../../src/service/generation/llm.ts';
 import { MockGenerator } from '../../src/service/generation/mock.ts';
 import { readPayload } from '../../src/engine/python-files.ts';
-import { parseRequest } from '../../src/service/request.ts';
+import { parseRequest } from '../../src/service/api/request.ts';
 import { parseTypes, TYPES_VARIABLE, typesProbe } from '../../src/service/results/actual-type.ts';
 import { validateResults, type ResultsVerdict } from '../../src/service/results/validate.ts';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-/** As the service does it: the code, then the question for its types, in one session. */
+/** Same as in the service: the code, then the probe for its types, in one session. */
 async function runAndValidate(
   code: string,
   expected: Readonly<Record<string, string>>,
@@ -144,7 +144,7 @@ results = dict(
       'results["series"] is a pandas Series, expected numpy.ndarray.',
       'results["text"] is an int, expected Optional[str].',
       'results["nested"] is a list of dict, expected list[dict[str, list[float]]].',
-      'results["absent"] is missing; it must be there as list.',
+      'results["absent"] is missing; it must be list.',
     ]);
   });
 

@@ -8,9 +8,9 @@ import { createHost, type Execution, type Host, type Json, type RunOptions } fro
 import type { Notebook } from '../../src/notebook/nbformat.ts';
 import type { ExecutionRecord } from '../../src/service/records/record.ts';
 import { Records } from '../../src/service/records/records.ts';
-import { FILES_HERE } from '../../src/service/records/showroom.ts';
-import { parseRequest, type PythonExecutionRequest } from '../../src/service/request.ts';
-import type { AttemptStage } from '../../src/service/result.ts';
+import { FILE_LINKS } from '../../src/service/records/notebook-links.ts';
+import { parseRequest, type PythonExecutionRequest } from '../../src/service/api/request.ts';
+import type { AttemptStage } from '../../src/service/api/result.ts';
 import { validateResults } from '../../src/service/results/validate.ts';
 import { installNotebookTools, NotebookTools } from '../support/notebook-tools.ts';
 import { shownBy, type Shown } from '../support/shown-outputs.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
   records = new Records({
     agentDataDir: home,
-    showroom: FILES_HERE,
+    links: FILE_LINKS,
     pythonVersion: host.environment.version,
     openArtifact: (id) => host.artifacts.open(id),
   });
@@ -84,7 +84,7 @@ interface Run {
   readonly outputs: readonly TranscriptItem[];
 }
 
-/** As the service runs code: with `context`, in a session of its own. */
+/** Runs code as the service does: with `context`, in its own session. */
 async function run(
   code: string,
   { capabilityContextData }: PythonExecutionRequest,
@@ -113,7 +113,7 @@ async function readNotebook(file: string): Promise<Notebook> {
   return JSON.parse(await readFile(file, 'utf8')) as Notebook;
 }
 
-/** Runs a notebook of a record in a copy of the whole folder, so that the record stays as it is. */
+/** Runs a notebook of a record in a copy of the folder, so that the record stays unchanged. */
 async function executeCopy(
   tools: NotebookTools,
   { folderPath }: ExecutionRecord,

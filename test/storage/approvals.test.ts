@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { ApprovalRequest } from '../../src/storage/approval/approval.ts';
+import type { ApprovalRequest } from '../../src/storage/approvals/approval.ts';
 import { describeBackends, opened } from './backends.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,4 @@
-/** The two databases, so that what holds for one is tested on the other. */
+/** Both databases, so that every test runs on each. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -11,13 +11,13 @@ import { askForPostgres, createDatabase, queryPostgres } from '../support/postgr
 
 export interface Backend {
   readonly name: string;
-  /** Where an empty storage can be opened. */
+  /** The address of an empty storage. */
   readonly fresh: () => Promise<string>;
-  /** A statement past all of our own code; `vivarium.` is left out for SQLite. */
+  /** Runs a statement directly on the database. For SQLite, `vivarium.` is removed. */
   readonly query: (place: string, statement: string) => Promise<Record<string, unknown>[]>;
 }
 
-/** Made by the first test that needs it: where all are skipped, nothing is cleaned up. */
+/** Created by the first test that needs it. If all are skipped, there is nothing to clean up. */
 let directory: string | undefined;
 afterAll(async () => directory && rm(directory, { recursive: true, force: true }));
 
@@ -46,7 +46,7 @@ const postgres: Backend = {
   query: queryPostgres,
 };
 
-/** Declares the same tests for both. */
+/** Declares the same tests for both databases. */
 export function describeBackends(declare: (backend: Backend) => void): void {
   describe(`On ${sqlite.name}`, () => {
     declare(sqlite);
@@ -54,7 +54,7 @@ export function describeBackends(declare: (backend: Backend) => void): void {
   describePostgres(declare);
 }
 
-/** A PostgreSQL that cannot be had is a skip that says why. */
+/** If PostgreSQL is not available, its tests are skipped with the reason. */
 export function describePostgres(declare: (backend: Backend) => void): void {
   describe.skipIf(missing !== undefined)(
     `On PostgreSQL${missing === undefined ? '' : `: NOT TESTED, ${missing}`}`,
@@ -64,7 +64,7 @@ export function describePostgres(declare: (backend: Backend) => void): void {
   );
 }
 
-/** A storage that is closed with the test. */
+/** A storage that is closed after the test. */
 export async function opened(place: string): Promise<Storage> {
   const storage = await openStorage(place);
   onTestFinished(() => storage.close());

@@ -1,4 +1,4 @@
-/** What LangGraph's suite does not ask of a checkpointer. */
+/** What LangGraph's own suite does not test of a checkpointer. */
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
 import { expect, test } from 'vitest';
 import { describeBackends, opened } from './backends.ts';
@@ -68,7 +68,7 @@ describeBackends(({ name, fresh, query }) => {
   });
 });
 
-/** PostgreSQL gives a `Buffer`, which is a `Uint8Array` too. */
+/** PostgreSQL returns a `Buffer`, which is also a `Uint8Array`. */
 function bytesOf(value: unknown): number[] {
   return value instanceof Uint8Array ? [...value] : [];
 }

@@ -1,10 +1,10 @@
-/** LangGraph's own suite for checkpointers, on both of ours. */
+/** LangGraph's own suite for checkpointers, on both databases. */
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import * as vitest from 'vitest';
 import { openStorage, type Storage } from '../../src/storage/storage.ts';
 import { describeBackends } from './backends.ts';
 
-// The suite takes vitest's functions from the global object. Only this file's process gets to see them there.
+// The suite expects vitest's functions on the global object. Only this file's process sees them there.
 Object.assign(globalThis, vitest);
 const { deltaChannelHistoryTests, validate } = await import('@langchain/langgraph-checkpoint-validation');
 

@@ -1,4 +1,4 @@
-/** What can go wrong with a server that is elsewhere. */
+/** What can go wrong with a remote server. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -77,7 +77,7 @@ describePostgres(({ fresh }) => {
     const url = await fresh();
     await (await openStorage(url)).close();
     await queryPostgres(url, 'UPDATE vivarium.version SET number = 99');
-    await expect(openStorage(url)).rejects.toThrow(/version 99.*a newer one made them/);
+    await expect(openStorage(url)).rejects.toThrow(/version 99.*a newer Vivarium created it/);
     expect(await queryPostgres(url, 'SELECT number FROM vivarium.version')).toEqual([{ number: 99 }]);
   });
 

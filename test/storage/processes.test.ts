@@ -1,4 +1,4 @@
-/** What must hold when processes compete, and when they are killed. */
+/** What must hold when processes compete or are killed. */
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

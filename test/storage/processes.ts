@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 
 const PROGRAMS = path.join(import.meta.dirname, 'programs');
 
-/** A real process of its own, whose lines of output can be awaited one by one. */
+/** A real process, whose lines of output can be awaited one by one. */
 export class Program {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
@@ -35,7 +35,7 @@ export class Program {
   }
 }
 
-/** Lets several processes, each several times, try the same at the same moment; everything that they were answered. */
+/** Lets several processes try the same thing several times at the same moment, and returns all their answers. */
 export async function contend(
   place: string,
   what: string,

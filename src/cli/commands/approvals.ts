@@ -1,7 +1,7 @@
 import { VivariumError } from '../../errors.ts';
-import { readShown } from '../../service/approval/shown.ts';
-import type { Approval, ApprovalStatus, Decision } from '../../storage/approval/approval.ts';
-import { undecidable } from '../../storage/approval/errors.ts';
+import { readPayload } from '../../service/approval/payload.ts';
+import type { Approval, ApprovalStatus, Decision } from '../../storage/approvals/approval.ts';
+import { undecidable } from '../../storage/approvals/errors.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../terminal/context.ts';
 import { readGiven } from '../session/user-files.ts';
@@ -129,6 +129,6 @@ function rowOf(approval: Approval, columns: number | undefined): string[] {
   const { id, status, createdAt, requestedBy } = approval;
   const asker = inLine(requestedBy, 20);
   const taken = id.length + status.length + SHORT_TIME + asker.length + 10;
-  const objective = inLine(readShown(approval.payload).step_objective, Math.max(20, (columns ?? 200) - taken));
+  const objective = inLine(readPayload(approval.payload).step_objective, Math.max(20, (columns ?? 200) - taken));
   return [id, status, createdAt.toISOString().slice(0, SHORT_TIME), asker, objective];
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { VivariumError } from '../../errors.ts';
-import type { PythonExecutionRequestInput } from '../../service/request.ts';
+import type { PythonExecutionRequestInput } from '../../service/api/request.ts';
 import type { Context } from '../terminal/context.ts';
 import { namedFiles, readGiven } from '../session/user-files.ts';
 import { follow } from '../service/follow.ts';

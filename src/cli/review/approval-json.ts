@@ -1,4 +1,4 @@
-import type { Approval } from '../../storage/approval/approval.ts';
+import type { Approval } from '../../storage/approvals/approval.ts';
 
 /** An approval as JSON, with the keys in snake case like all JSON of the service. */
 export function approvalJson(approval: Approval): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 /** An approval as text for a person. Everything that code, model or session could influence is framed. */
-import { readShown, type Shown } from '../../service/approval/shown.ts';
-import type { Approval } from '../../storage/approval/approval.ts';
+import { readPayload, type PayloadView } from '../../service/approval/payload.ts';
+import type { Approval } from '../../storage/approvals/approval.ts';
 import { makeVisible } from '../../text/visible.ts';
 import type { OutputStream } from '../terminal/output-stream.ts';
 import { alignColumns } from '../terminal/table.ts';
@@ -12,7 +12,7 @@ const LABEL_CHARS = 14;
 /** Prints the approval with everything that matters for the decision. */
 export async function printReview(approval: Approval, output: OutputStream): Promise<void> {
   const { columns } = output;
-  const shown = readShown(approval.payload);
+  const shown = readPayload(approval.payload);
   const section = async (title: string, text: string): Promise<void> => {
     if (text.trim() !== '') await output.write(`${output.style('bold', title)}\n${TextFrame.around(text, columns)}`);
   };
@@ -37,7 +37,7 @@ export async function printReview(approval: Approval, output: OutputStream): Pro
   if (decision?.type === 'respond') await section('Response', decision.text);
 }
 
-function factsOf(approval: Approval, shown: Shown): (readonly [string, string])[] {
+function factsOf(approval: Approval, shown: PayloadView): (readonly [string, string])[] {
   const { status, requestedBy, createdAt, expiresAt, decision, run } = approval;
   const { approval_reasoning: why, security_risk_level: risk } = shown.analysis_details;
   const files = shown.input_files.map(
@@ -59,7 +59,7 @@ function factsOf(approval: Approval, shown: Shown): (readonly [string, string])[
 }
 
 /** Not shortened, so that they can be copied. The service chose these names. */
-function pathsOf({ notebook_path, execution_folder_path }: Shown): (readonly string[])[] {
+function pathsOf({ notebook_path, execution_folder_path }: PayloadView): (readonly string[])[] {
   const paths = [
     ['Notebook', notebook_path],
     ['Folder', execution_folder_path],
@@ -67,7 +67,7 @@ function pathsOf({ notebook_path, execution_folder_path }: Shown): (readonly str
   return paths.filter(([, file]) => file !== '').map(([name, file]) => [name, makeVisible(file)]);
 }
 
-function describeEffects({ status, text, attempts, files }: NonNullable<Shown['effects']>): string {
+function describeEffects({ status, text, attempts, files }: NonNullable<PayloadView['effects']>): string {
   return [
     `- ${status === 'succeeded' ? 'it ran to its end' : `it ended as ${status}`}`,
     ...attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`),

@@ -1,6 +1,6 @@
 import { isCancel, select, text } from '@clack/prompts';
 import { VivariumError } from '../../errors.ts';
-import type { Approval, Decision } from '../../storage/approval/approval.ts';
+import type { Approval, Decision } from '../../storage/approvals/approval.ts';
 import type { Context } from '../terminal/context.ts';
 import { editCode } from './editor.ts';
 import { printReview } from './approval-text.ts';

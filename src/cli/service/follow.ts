@@ -1,5 +1,5 @@
 import type { PythonExecutorService, ServiceEvent } from '../../service/service.ts';
-import type { Approval, Decision } from '../../storage/approval/approval.ts';
+import type { Approval, Decision } from '../../storage/approvals/approval.ts';
 import type { Context } from '../terminal/context.ts';
 import { askDecision, canAsk } from '../review/decision-prompt.ts';
 import { printReview } from '../review/approval-text.ts';

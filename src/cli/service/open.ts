@@ -7,7 +7,7 @@ import { VivariumError } from '../../errors.ts';
 import { loadConfiguration } from '../../service/config/load.ts';
 import type { Configuration } from '../../service/config/schema.ts';
 import type { PythonExecutorService } from '../../service/service.ts';
-import { storagePlace } from '../../service/storage-place.ts';
+import { storageAddress } from '../../service/config/addresses.ts';
 import { openStorage, type Storage } from '../../storage/storage.ts';
 import type { Context } from '../terminal/context.ts';
 import { configOf, type MachineFlags } from '../session/flags.ts';
@@ -65,7 +65,7 @@ export async function configure(flags: ServiceFlags, { environment, stderr }: Co
 
 /** Opens only the database, for commands that run nothing. */
 export function openRecordsOf(setup: ServiceSetup): Promise<Storage> {
-  return openStorage(storagePlace(setup.configuration, setup));
+  return openStorage(storageAddress(setup.configuration, setup));
 }
 
 export async function openService(

@@ -1,13 +1,13 @@
 /** Prints how a request ended, and maps it to an exit code. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { PythonExecutorError } from '../../service/failures.ts';
-import { successOnTheWire, type PythonServiceResult } from '../../service/result.ts';
-import type { Approval } from '../../storage/approval/approval.ts';
+import { PythonExecutorError } from '../../service/api/failures.ts';
+import { successOnTheWire, type PythonServiceResult } from '../../service/api/result.ts';
+import type { Approval } from '../../storage/approvals/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../terminal/context.ts';
 import { TextFrame, inLine } from '../review/text-frame.ts';
-import { readShown } from '../../service/approval/shown.ts';
+import { readPayload } from '../../service/approval/payload.ts';
 import { alignColumns } from '../terminal/table.ts';
 
 /** Waiting for a decision: `EX_TEMPFAIL` of sysexits.h. */
@@ -64,7 +64,7 @@ export async function printWaiting(
   { stdout, stderr }: Context,
 ): Promise<number> {
   const { id } = approval;
-  const { analysis_details: analysis, notebook_path, execution_folder_path } = readShown(approval.payload);
+  const { analysis_details: analysis, notebook_path, execution_folder_path } = readPayload(approval.payload);
   const command = (verb: string, more = ''): string =>
     ['vivarium approvals', verb, id, more, sameAgain].filter(Boolean).join(' ');
   const commands = [

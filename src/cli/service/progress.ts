@@ -1,4 +1,4 @@
-import type { Progressed, ServiceEvent } from '../../service/service.ts';
+import type { RequestProgress, ServiceEvent } from '../../service/service.ts';
 import type { OutputStream } from '../terminal/output-stream.ts';
 import { TextFrame } from '../review/text-frame.ts';
 
@@ -17,7 +17,7 @@ export class ProgressDisplay {
   }
 
   /** Shows progress until the request ends or waits for approval. Throws if it fails. */
-  async watch(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
+  async watch(events: AsyncIterable<ServiceEvent>): Promise<RequestProgress> {
     try {
       for await (const event of events) {
         if (event.type === 'settled') return event;

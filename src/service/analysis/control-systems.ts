@@ -1,18 +1,18 @@
-/** Names below a module or class: `inside('epics', 'caput PV().put')`. */
-function inside(place: string, names: string): string[] {
-  return names.split(' ').map((name) => `${place}.${name}`);
+/** Names in a module or class: `inside('epics', 'caput PV().put')`. */
+function inside(scope: string, names: string): string[] {
+  return names.split(' ').map((name) => `${scope}.${name}`);
 }
 
 const P4P = ['p4p.client.thread', 'p4p.client.asyncio', 'p4p.client.cothread', 'p4p.client.Qt'];
 const PYTANGO = ['tango', 'PyTango'];
 const PYEPICS_PV = ['epics.PV()', 'epics.pv.PV()'];
 
-/** What writes to the control systems that are known by name: pyepics, p4p, caproto, pvaPy, Tango, aioca, ophyd. */
+/** Names that write to a control system, for pyepics, p4p, caproto, pvaPy, Tango, aioca and ophyd. */
 const DEFAULT_WRITES: readonly string[] = [
   'write_channel',
   'write_channels',
   '.set_value',
-  'PV().put', // wherever a laboratory has its own; a bare `.put` would be that of every queue
+  'PV().put', // for a laboratory's own class; a bare `.put` would match every queue
   ...inside(
     'epics',
     'caput caput_many ca.put ca.sg_put Device().put device.Device().put Motor().move motor.Motor().move',
@@ -39,7 +39,7 @@ const DEFAULT_WRITES: readonly string[] = [
   ),
 ];
 
-/** What reads from them. */
+/** Names that read from a control system. */
 const DEFAULT_READS: readonly string[] = [
   'read_channel',
   'read_channels',
@@ -59,7 +59,7 @@ const DEFAULT_READS: readonly string[] = [
   ...inside('ophyd.EpicsSignal()', 'get read'),
 ];
 
-/** Patterns as configured: added to the built-in ones, or in their place. */
+/** The configured patterns, added to the built-in ones or instead of them. */
 export function controlPatterns(configured: {
   readonly mode: 'extend' | 'override';
   readonly write: readonly string[];

@@ -9,7 +9,7 @@ import { Facts, unanalyzable } from './facts.ts';
 const MAX_CHARACTERS = 500_000;
 const TIMEOUT_MS = 30_000;
 
-/** Reads code with the parser and compiler of the Python that will run it, in a session of its own: it may be hostile. */
+/** Analyzes code with the parser and compiler of the Python that will run it, in its own session because it may be hostile. */
 export class Examiner {
   readonly #host: Pick<Host, 'runOnce'>;
   readonly #timeoutMs: number;
@@ -20,7 +20,7 @@ export class Examiner {
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   }
 
-  /** Rejects only when it was aborted or the engine failed; whatever is the matter with the code is in the facts. */
+  /** Rejects only if it was aborted or the engine failed. Problems of the code are in the facts. */
   async examine(code: string, options: { readonly signal?: AbortSignal } = {}): Promise<Facts> {
     if (code.length > MAX_CHARACTERS) return unanalyzable(null, `the code is longer than ${MAX_CHARACTERS} characters`);
     const execution = await this.#host.runOnce(`${await this.#program.get()}\nfacts = report(${pythonString(code)})`, {
@@ -64,7 +64,7 @@ function parseFacts(value: unknown): Facts {
     const parsed = Facts.safeParse(typeof value === 'string' ? JSON.parse(value) : value);
     if (parsed.success) return parsed.data;
   } catch {
-    // Not JSON: the session was made to say something else.
+    // Not JSON: the code made the session answer something else.
   }
-  return unanalyzable(null, 'the code could not be analyzed: the answer of the analyzer makes no sense');
+  return unanalyzable(null, 'the code could not be analyzed: the analyzer returned an invalid answer');
 }

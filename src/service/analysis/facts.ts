@@ -3,7 +3,7 @@ import { z } from 'zod';
 const Line = z.int().nonnegative().nullable();
 const Name = z.string().max(400);
 
-/** What the analyzer says of code. It comes out of a session that has read hostile text, so nothing of it is believed unseen. */
+/** What the analyzer reports about code. It comes from a session that has read hostile text, so it is validated. */
 export const Facts = z.strictObject({
   syntax: z.array(z.strictObject({ line: Line, message: z.string().max(1000) })).max(10),
   python: z.string().max(50),
@@ -25,10 +25,10 @@ export const Facts = z.strictObject({
 });
 export type Facts = Readonly<z.infer<typeof Facts>>;
 
-/** A name that code calls, mentions or assigns to, as Python resolves it: `epics.caput`, `epics.PV().put`, `?.put`. */
+/** A name that the code calls, mentions or assigns to, as Python resolves it: `epics.caput`, `epics.PV().put`, `?.put`. */
 export type Use = Facts['uses'][number];
 
-/** What is known of code that cannot be analyzed: why. */
+/** The facts about code that cannot be analyzed: only the reason. */
 export function unanalyzable(line: number | null, message: string): Facts {
   const nothing = { python: '', imports: [], uses: [], dynamic: [], results: 'none', isTruncated: false } as const;
   return { ...nothing, imports: [], uses: [], dynamic: [], syntax: [{ line, message }] };

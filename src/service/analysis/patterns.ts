@@ -1,11 +1,11 @@
 import type { Use } from './facts.ts';
 
-/** How sure it is that a use is what a pattern means. */
+/** How certain it is that a use matches a pattern. */
 export type Match = 'certain' | 'possible';
 
-/** Names that read or write: `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`, `PV().put`, `.set_value`. */
+/** A set of name patterns: `epics.caput`, `epics.PV().put`, `epics.PV().value=`, `write_channel`, `PV().put`, `.set_value`. */
 export class PatternSet {
-  /** By their last part, `*` for those that take any: code may use thousands of names. */
+  /** Indexed by the last part (`*` matches any), because code may use thousands of names. */
   readonly #patterns = new Map<string, Pattern[]>();
 
   constructor(texts: readonly string[]) {
@@ -15,7 +15,7 @@ export class PatternSet {
     }
   }
 
-  /** `roots` are the libraries that the code imports; `?` among them when it imports something that is not known. */
+  /** `roots` are the libraries that the code imports. They include `?` if an import is unknown. */
   match(use: Use, roots: ReadonlySet<string>): Match | undefined {
     const parts = partsOf(use.name);
     const candidates = [...(this.#patterns.get(parts.at(-1) ?? '') ?? []), ...(this.#patterns.get('*') ?? [])];
@@ -30,7 +30,7 @@ interface Pattern {
   readonly parts: readonly string[];
   readonly isStore: boolean;
   readonly isFunction: boolean;
-  /** Of a class that any module may have. */
+  /** A class in any module. */
   readonly isOfAnyModule: boolean;
 }
 
@@ -44,7 +44,7 @@ function parsePattern(text: string): Pattern {
   };
 }
 
-/** The last parts are the same, or the pattern takes any. */
+/** The caller has checked that the last parts match. */
 function matchOne(
   { parts: wanted, isStore, isFunction, isOfAnyModule }: Pattern,
   { name, parts, roots }: { name: string; parts: readonly string[]; roots: ReadonlySet<string> },
@@ -52,15 +52,15 @@ function matchOne(
   const root = wanted[0] ?? '';
   if (isOfAnyModule)
     return `.${name}`.includes(`.${root}()`) && isSame(wanted, parts.slice(-wanted.length)) ? 'certain' : undefined;
-  if (root === '') return parts.length > 1 ? 'certain' : undefined; // a method of whatever object
+  if (root === '') return parts.length > 1 ? 'certain' : undefined; // a method of any object
   if (wanted.length === 1 || isSame(wanted, parts)) return 'certain';
-  if (isStore || wanted.at(-1) === '*') return undefined; // every class may have a `value` to set
-  if (parts.length === 1) return isFunction ? 'certain' : undefined; // a name that the session was given
+  if (isStore || wanted.at(-1) === '*') return undefined; // any class may have an attribute of that name
+  if (parts.length === 1) return isFunction ? 'certain' : undefined; // a name that the session provides
   const isOfUnknown = parts[0] === '?' && (roots.has(root) || roots.has('?'));
   return isOfUnknown || (parts[0] === root && name.includes('()')) ? 'possible' : undefined;
 }
 
-/** A method is the same whether it is taken from an instance or from its class. */
+/** A method counts as the same on an instance and on its class. */
 function partsOf(name: string): string[] {
   return name.replaceAll('()', '').split('.');
 }

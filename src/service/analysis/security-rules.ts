@@ -1,14 +1,14 @@
 import type { FindingKind, Severity } from './finding.ts';
 
-/** Names that a rule is about, and what is said of them. */
+/** A rule about names, and its message. */
 export interface NameRule {
   readonly rule: string;
   readonly kind: FindingKind;
   readonly severity: Severity;
   readonly says: string;
-  /** Full names; `module.*` for everything in a module, `?.name` for a member of any object. */
+  /** Full names. `module.*` means everything in a module, `?.name` a member of any object. */
   readonly names: readonly string[];
-  /** Not when called without arguments: `to_csv()` returns text. */
+  /** Exempts calls without arguments: `to_csv()` returns text. */
   readonly unlessBare?: boolean;
 }
 
@@ -140,17 +140,17 @@ export const NAME_RULES: readonly NameRule[] = [
   },
 ];
 
-/** Members of these names on an object that is not known, in code that imports one of these modules: what else would it be? */
+/** Calling such a member on an unknown object probably starts a process if the code imports one of `PROCESS_MODULES`. */
 export const PROCESS_STARTERS: ReadonlySet<string> = new Set(words(`${OS_STARTS} Popen check_call check_output`));
 export const PROCESS_MODULES: ReadonlySet<string> = new Set(words('os posix subprocess'));
 
-/** Calls that open a file, which writes or not by its mode. */
+/** Calls that open a file. The mode decides whether they write. */
 export const OPENERS: ReadonlySet<string> = new Set([
   ...words('builtins.open io.open io.FileIO codecs.open gzip.open bz2.open lzma.open os.fdopen'),
   ...words('tarfile.open zipfile.ZipFile h5py.File pathlib.Path().open ?.open'),
 ]);
 
-/** Imports that say by themselves what the code is up to. */
+/** Imports that are findings by themselves. */
 export const PROHIBITED_IMPORTS: readonly string[] = [
   ...words('subprocess _posixsubprocess pty ctypes _ctypes cffi'),
   ...words('builtins.eval builtins.exec'),

@@ -1,9 +1,9 @@
-/** What analysis finds in code, with the Python that runs it. */
+/** What the analysis finds in code, with real Python. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from '../../host/host.ts';
 import { createHost } from '../../host/local-host.ts';
 import { Examiner } from './examine.ts';
-import { tidy, type Finding } from './finding.ts';
+import { tidy, type CodeFinding } from './finding.ts';
 import { securityFindings } from './security.ts';
 
 let host: Host;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => host?.close());
 
-async function findingsIn(code: string): Promise<Finding[]> {
+async function findingsIn(code: string): Promise<CodeFinding[]> {
   return tidy(securityFindings(await examiner.examine(`results = {}\n${code}`)));
 }
 

@@ -1,5 +1,5 @@
 import type { Facts, Use } from './facts.ts';
-import { shownName, type Finding } from './finding.ts';
+import { shownName, type CodeFinding } from './finding.ts';
 import {
   NAME_RULES,
   OPENERS,
@@ -9,8 +9,8 @@ import {
   type NameRule,
 } from './security-rules.ts';
 
-/** What is noteworthy about code whatever it is for: syntax, imports, dangerous calls, files, network, results. */
-export function securityFindings(facts: Facts): Finding[] {
+/** Findings that apply to any code: syntax, imports, dangerous calls, files, network, results. */
+export function securityFindings(facts: Facts): CodeFinding[] {
   if (facts.syntax.length > 0) return facts.syntax.map(syntaxFinding);
   return [
     ...facts.imports.flatMap(importFinding),
@@ -21,16 +21,16 @@ export function securityFindings(facts: Facts): Finding[] {
   ];
 }
 
-const TRUNCATED: Finding = {
+const TRUNCATED: CodeFinding = {
   kind: 'dynamic',
   rule: 'too-many-names',
   severity: 'error',
   line: null,
-  message: 'Security risk: the code uses more names than are looked at; what the rest does is not known',
+  message: 'Security risk: the code uses more names than can be analyzed, so the rest was not checked',
   name: null,
 };
 
-function syntaxFinding({ line, message }: Facts['syntax'][number]): Finding {
+function syntaxFinding({ line, message }: Facts['syntax'][number]): CodeFinding {
   const where = line === null ? '' : ` at line ${line}`;
   return {
     kind: 'syntax',
@@ -42,11 +42,11 @@ function syntaxFinding({ line, message }: Facts['syntax'][number]): Finding {
   };
 }
 
-function importFinding({ name, line }: Facts['imports'][number]): Finding[] {
+function importFinding({ name, line }: Facts['imports'][number]): CodeFinding[] {
   const isProhibited = PROHIBITED_IMPORTS.some((prohibited) => name === prohibited);
   if (!isProhibited) return [];
   const message = `Prohibited import detected: ${shownName(name)}`;
-  // Importing does nothing yet; what is done with it has a finding of its own.
+  // The import alone does nothing. What the code does with it has its own finding.
   return [{ kind: 'import', rule: 'prohibited-import', severity: 'warning', line, message, name }];
 }
 
@@ -54,7 +54,7 @@ const RULES_BY_NAME: ReadonlyMap<string, NameRule> = new Map(
   NAME_RULES.flatMap((rule) => rule.names.map((name) => [name, rule] as const)),
 );
 
-function nameFindings({ name, how, line, bare }: Use): Finding[] {
+function nameFindings({ name, how, line, bare }: Use): CodeFinding[] {
   if (how === 'stored') return [];
   const rule = ruleOf(name);
   if (rule === undefined || (rule.unlessBare === true && bare === true)) return [];
@@ -63,7 +63,7 @@ function nameFindings({ name, how, line, bare }: Use): Finding[] {
   return [{ kind: rule.kind, rule: rule.rule, severity: rule.severity, line, message, name }];
 }
 
-/** The rule of the name itself, of its module, or of a member of that name on whatever object. */
+/** The rule for the name itself, for its module, or for a member of that name on any object. */
 function ruleOf(name: string): NameRule | undefined {
   const exact = RULES_BY_NAME.get(name);
   if (exact !== undefined) return exact;
@@ -82,27 +82,27 @@ function prefixOf({ kind, severity }: NameRule): string {
   return severity === 'info' ? 'Note' : 'Warning';
 }
 
-function openFindings({ name, how, line, mode }: Use): Finding[] {
+function openFindings({ name, how, line, mode }: Use): CodeFinding[] {
   if (how !== 'called' || mode === undefined || !OPENERS.has(name) || !/[wax+?]/u.test(mode)) return [];
   const says = mode.includes('?') ? 'may write a file: its mode is not known' : `writes a file (mode '${mode}')`;
   const message = `Warning: ${shownName(name)}() ${says}`;
   return [{ kind: 'file-write', rule: 'opens-to-write', severity: 'warning', line, message, name }];
 }
 
-function starterFindings({ name, how, line }: Use, { imports }: Facts): Finding[] {
+function starterFindings({ name, how, line }: Use, { imports }: Facts): CodeFinding[] {
   if (how !== 'called' || !name.startsWith('?.') || !PROCESS_STARTERS.has(name.slice(2))) return [];
   if (!imports.some((imported) => PROCESS_MODULES.has(imported.name.split('.')[0] ?? ''))) return [];
   const message = `Security risk: ${shownName(name)}() may start a process`;
   return [{ kind: 'process', rule: 'may-start-process', severity: 'warning', line, message, name }];
 }
 
-function dynamicFinding({ name, line }: Facts['dynamic'][number]): Finding {
+function dynamicFinding({ name, line }: Facts['dynamic'][number]): CodeFinding {
   const what = name === 'import' ? 'imports a module' : name === 'call' ? 'calls a function' : 'takes an attribute';
   const message = `Warning: dynamic call: the code ${what} by a name that is only known when it runs`;
   return { kind: 'dynamic', rule: `dynamic-${name}`, severity: 'warning', line, message, name: null };
 }
 
-function resultFindings({ results }: Facts): Finding[] {
+function resultFindings({ results }: Facts): CodeFinding[] {
   if (results === 'dict' || results === 'unknown') return [];
   const message =
     results === 'none'

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { hashOf, readAnswer } from './answer.ts';
+import { sha256Of } from '../../storage/approvals/approval.ts';
+import { readAnswer } from './answer.ts';
 
-const ASKED = { id: 'a1', codeSha256: hashOf('print(1)') };
+const ASKED = { id: 'a1', codeSha256: sha256Of('print(1)') };
 const decisionOf = (answer: unknown): unknown => readAnswer(answer, ASKED).decision;
 
 test.for([
@@ -58,13 +59,13 @@ test.for([
 });
 
 test('other code than the one that was shown is not approved', () => {
-  expect(() => decisionOf({ approved: true, code: 'print(2)' })).toThrow('other code');
-  expect(() => decisionOf({ type: 'approve', code: 'print(1)\n' })).toThrow('other code');
+  expect(() => decisionOf({ approved: true, code: 'print(2)' })).toThrow('different code');
+  expect(() => decisionOf({ type: 'approve', code: 'print(1)\n' })).toThrow('different code');
 });
 
 test('an answer to another approval decides nothing, whatever it says', () => {
-  expect(() => decisionOf({ approved: true, approval_id: 'a2' })).toThrow('names another approval than a1');
-  expect(() => decisionOf({ type: 'reject', approval_id: 'a2' })).toThrow('names another approval than a1');
+  expect(() => decisionOf({ approved: true, approval_id: 'a2' })).toThrow('is for another approval, not for a1');
+  expect(() => decisionOf({ type: 'reject', approval_id: 'a2' })).toThrow('is for another approval, not for a1');
 });
 
 test('an answer may say who gives it', () => {

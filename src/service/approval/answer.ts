@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import { ServiceConfigurationError } from '../failures.ts';
+import { sha256Of, type Approval, type Decision } from '../../storage/approvals/approval.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
 
 const YES = ['yes', 'y', 'yep', 'yeah', 'ok', 'okay', 'approve', 'approved'];
 const NO = ['no', 'n', 'nope', 'nah', 'cancel', 'reject', 'rejected'];
 
-/** What may come back through `Command({ resume })`. Payloads of the interrupt come along and are checked, not trusted. */
+/** What `Command({ resume })` may contain. It may include the payload of the interrupt, which is checked, not trusted. */
 const Answer = z.union([
   z.looseObject({ type: z.literal('approve'), code: z.string().optional(), reason: z.string().optional() }),
   z.looseObject({ type: z.literal('edit'), code: z.string().min(1), reason: z.string().optional() }),
@@ -20,14 +19,14 @@ const Answer = z.union([
   z.looseObject({ approved: z.boolean(), code: z.string().optional(), reason: z.string().optional() }),
 ]);
 
-export interface Answered {
+export interface ReviewerAnswer {
   readonly decision: Decision;
-  /** Who decides, if the answer says so. */
+  /** The reviewer, if the answer names one. */
   readonly by: string | undefined;
 }
 
-/** Reads a decision. What is unclear approves nothing. */
-export function readAnswer(resume: unknown, asked: Pick<Approval, 'id' | 'codeSha256'>): Answered {
+/** Reads a decision. An unclear answer is an error, never an approval. */
+export function readAnswer(resume: unknown, asked: Pick<Approval, 'id' | 'codeSha256'>): ReviewerAnswer {
   if (typeof resume === 'string' || typeof resume === 'boolean') return { decision: readWord(resume), by: undefined };
   const parsed = Answer.safeParse(resume);
   if (!parsed.success) throw unclear(JSON.stringify(resume)?.slice(0, 200));
@@ -56,17 +55,17 @@ function decisionOf(answer: z.infer<typeof Answer>, codeSha256: string): Decisio
   }
 }
 
-/** An approval is of one code. A payload that brings other code is no approval of it. */
+/** An approval is for exactly one code. An answer that contains different code does not approve it. */
 function assertSameCode({ code }: { readonly code?: unknown }, codeSha256: string): void {
-  if (code === undefined || (typeof code === 'string' && hashOf(code) === codeSha256)) return;
+  if (code === undefined || (typeof code === 'string' && sha256Of(code) === codeSha256)) return;
   throw new ServiceConfigurationError(
-    'The answer approves other code than the one that was shown. To change the code, answer { type: "edit", code }.',
+    'The answer approves different code than the code that was shown. To change the code, answer { type: "edit", code }.',
   );
 }
 
 function ofAnother(id: string): ServiceConfigurationError {
   return new ServiceConfigurationError(
-    `The answer names another approval than ${id}, which is asked for, so nothing was decided. Look at what is asked now and answer that.`,
+    `The answer is for another approval, not for ${id}, which is pending. Nothing was decided. Look at the pending approval and answer that one.`,
   );
 }
 
@@ -89,8 +88,4 @@ function unclear(shown: string | undefined): ServiceConfigurationError {
 
 function reasonOf({ reason }: { readonly reason?: unknown }): { readonly reason?: string } {
   return typeof reason === 'string' ? { reason } : {};
-}
-
-export function hashOf(code: string): string {
-  return createHash('sha256').update(code).digest('hex');
 }

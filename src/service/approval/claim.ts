@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { VivariumError } from '../../errors.ts';
-import type { Approval, Decision } from '../../storage/approval/approval.ts';
-import { isAllowed } from '../../storage/approval/errors.ts';
-import type { Storage } from '../../storage/storage.ts';
-import { WorkflowError } from '../failures.ts';
-
-type Approvals = Storage['approvals'];
+import type { Approval, Decision } from '../../storage/approvals/approval.ts';
+import { isAllowed } from '../../storage/approvals/errors.ts';
+import type { Approvals } from '../../storage/approvals/approvals.ts';
+import { WorkflowError } from '../api/failures.ts';
 
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
 /**
- * Decides, or finds that the same was decided before by somebody who did not come to act on it. Who may run approved code
- * is settled by a claim; another decision counts as left behind when its maker has had time to act on it.
+ * Decides, or finds the same decision by somebody who did not act on it, for example because their process died. For
+ * approved code, the claim settles who runs it. Any other decision counts as abandoned after the time of a lease.
  */
 export async function decideOnce(approvals: Approvals, id: string, decision: Decision, by: string): Promise<Approval> {
   try {
@@ -21,7 +19,7 @@ export async function decideOnce(approvals: Approvals, id: string, decision: Dec
   } catch (error) {
     if (!(error instanceof VivariumError) || error.code !== 'APPROVAL_DECIDED') throw error;
     const decided = await approvals.get(id);
-    if (decided.run !== null || !isSame(decided.decision, decision) || !isLeft(decided)) throw error;
+    if (decided.run !== null || !isSame(decided.decision, decision) || !isAbandoned(decided)) throw error;
     return decided;
   }
 }
@@ -32,23 +30,23 @@ function isSame(made: Approval['decision'], decision: Decision): boolean {
   return isDeepStrictEqual(plain, decision);
 }
 
-function isLeft({ status, decision }: Approval): boolean {
+function isAbandoned({ status, decision }: Approval): boolean {
   return isAllowed(status) || (decision !== null && Date.now() - decision.at.getTime() > LEASE_MS);
 }
 
-/** The right to go on after a decision. */
+/** The right to continue after a decision. */
 export interface RunClaim extends AsyncDisposable {
   finish(outcome: string): Promise<void>;
 }
 
-/** Code that was allowed runs once, ever: of all who come with the decision one gets the claim. Other decisions run nothing. */
+/** Claims the run of approved code, which runs only once: one caller gets the claim. Other decisions need no claim. */
 export async function claimRun(approvals: Approvals, approval: Approval): Promise<RunClaim> {
   if (!isAllowed(approval.status)) {
     return { finish: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
   const owner = `run-${randomUUID()}`;
   const claim = await approvals.claimExecution(approval.id, owner, LEASE_MS);
-  if (claim.status !== 'claimed') throw taken(approval.id, claim.status);
+  if (claim.status !== 'claimed') throw alreadyClaimed(approval.id, claim.status);
   const timer = setInterval(() => void approvals.renewClaim(approval.id, owner, LEASE_MS).catch(() => false), RENEW_MS);
   timer.unref();
   let outcome = 'failed';
@@ -63,16 +61,22 @@ export async function claimRun(approvals: Approvals, approval: Approval): Promis
   };
 }
 
-/** Why nobody else may run it. */
-export function taken(id: string, status: 'running' | 'finished' | 'unknown'): Error {
+/** Why nobody else may run the code. */
+export function alreadyClaimed(id: string, status: 'running' | 'finished' | 'unknown'): Error {
   switch (status) {
     case 'running':
-      return new VivariumError('APPROVAL_DECIDED', `The code of approval ${id} is running already. Wait for its end.`);
+      return new VivariumError(
+        'APPROVAL_DECIDED',
+        `The code of approval ${id} is already running. Wait until it ends.`,
+      );
     case 'finished':
-      return new VivariumError('APPROVAL_DECIDED', `The code of approval ${id} has been run already; it runs once.`);
+      return new VivariumError(
+        'APPROVAL_DECIDED',
+        `The code of approval ${id} has already run, and approved code runs only once.`,
+      );
     case 'unknown':
       return new WorkflowError(
-        `The process that ran the code of approval ${id} was lost: whether the code ran to its end is not known, so it is not run again. Look at what it changed, and ask for the code anew if need be.`,
+        `The process that ran the code of approval ${id} was lost. Whether the code ran to its end is not known, so it is not run again. Check what it changed, and send a new request if needed.`,
         { stage: 'execution' },
       );
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
 import { effectsOf } from './effects.ts';
 
-const NARROW = { areWider: false, hasWrites: false };
+const NARROW = { isWiderThanPreview: false, writesToControlSystem: false };
 
 function execution(status: 'succeeded' | 'raised' = 'succeeded'): Execution {
   const state = { variables: { added: ['results'], changed: [], removed: [] } };
@@ -13,14 +13,18 @@ function execution(status: 'succeeded' | 'raised' = 'succeeded'): Execution {
 const attempt = (kind: string) => ({ attempts: [{ kind, what: 'w', count: 1 }], omitted: 0 });
 const NOTHING = { attempts: [], omitted: 0 };
 
-function isComplete(told: unknown, more: Partial<typeof NARROW> = {}, status: 'succeeded' | 'raised' = 'succeeded') {
-  return effectsOf(execution(status), { told, text: '', secrets: {}, ...NARROW, ...more }).isComplete;
+function isComplete(
+  reported: unknown,
+  more: Partial<typeof NARROW> = {},
+  status: 'succeeded' | 'raised' = 'succeeded',
+) {
+  return effectsOf(execution(status), { reported, text: '', secrets: {}, ...NARROW, ...more }).isComplete;
 }
 
 test('a run that ended well and tried nothing is all there is', () => {
   expect(isComplete(NOTHING)).toBe(true);
-  expect(isComplete(NOTHING, { hasWrites: true })).toBe(true);
-  expect(isComplete(NOTHING, { areWider: true })).toBe(true);
+  expect(isComplete(NOTHING, { writesToControlSystem: true })).toBe(true);
+  expect(isComplete(NOTHING, { isWiderThanPreview: true })).toBe(true);
 });
 
 test('what was held back is to be done again', () => {
@@ -34,24 +38,27 @@ test('what was held back is to be done again', () => {
 test('processes and native code stay inside, unless the run may reach further', () => {
   for (const kind of ['process', 'native code']) {
     expect(isComplete(attempt(kind))).toBe(true);
-    expect(isComplete(attempt(kind), { areWider: true })).toBe(false);
+    expect(isComplete(attempt(kind), { isWiderThanPreview: true })).toBe(false);
   }
-  expect(isComplete(NOTHING, { areWider: true, hasWrites: true })).toBe(false);
+  expect(isComplete(NOTHING, { isWiderThanPreview: true, writesToControlSystem: true })).toBe(false);
 });
 
 test.for([undefined, null, 'none', { attempts: 'none' }, { attempts: [{ kind: 1 }], omitted: 0 }, { attempts: [] }])(
   'what makes no sense says nothing: %j',
-  (told) => {
-    const effects = effectsOf(execution(), { told, text: 'out', secrets: {}, ...NARROW });
+  (reported) => {
+    const effects = effectsOf(execution(), { reported, text: 'out', secrets: {}, ...NARROW });
     expect([effects.isComplete, effects.attempts, effects.text]).toEqual([false, [], 'out']);
   },
 );
 
 test('the reviewer sees files, variables and a bounded text, without what is secret', () => {
-  const told = { attempts: [{ kind: 'network', what: 'connect to host?key=s3cret-value 1', count: 2 }], omitted: 0 };
+  const reported = {
+    attempts: [{ kind: 'network', what: 'connect to host?key=s3cret-value 1', count: 2 }],
+    omitted: 0,
+  };
   const secrets = { KEY: 's3cret-value', SHORT: 'out' };
   const text = `out s3cret-value ${'x'.repeat(10_000)}`;
-  const effects = effectsOf(execution(), { told, text, secrets, ...NARROW });
+  const effects = effectsOf(execution(), { reported, text, secrets, ...NARROW });
   expect(effects.text).toHaveLength(4000);
   expect(effects.text.slice(0, 10)).toBe('out [KEY] ');
   expect(effects).toMatchObject({

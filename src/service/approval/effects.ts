@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Execution } from '../../execution/execution.ts';
 
-/** What a program tried to do beyond its own process; see python/_vivarium/payloads/effects.py. */
+/** What a program tried to do beyond its own process, as the session reports it; see python/_vivarium/payloads/effects.py. */
 const Attempts = z.object({
   attempts: z
     .array(z.object({ kind: z.string().max(100), what: z.string().max(400), count: z.int().positive() }))
@@ -10,40 +10,43 @@ const Attempts = z.object({
 });
 export type Attempts = z.infer<typeof Attempts>;
 
-/** What a preview showed: the code was run behind walls before anybody approved it. */
+/** What a preview showed. */
 export interface Effects {
   readonly status: Execution['outcome']['status'];
-  /** As a model would see it. */
+  /** The output as a model would see it. */
   readonly text: string;
   readonly attempts: Attempts['attempts'];
   readonly files: readonly { readonly path: string; readonly sizeBytes: number }[];
   readonly variables: readonly string[];
-  /** The run reached its end and tried nothing that the walls kept from it: to approve it is to keep its results. */
+  /** The preview succeeded and tried nothing that it was denied, so approving it keeps its results. */
   readonly isComplete: boolean;
 }
 
 const MAX_TEXT = 4000;
-/** What stays inside of the session, unless the run itself would be given more than the preview: then nobody sees what it is for. */
+/** These stay inside the session, unless the run gets wider access than the preview: then their purpose is unknown. */
 const INSIDE = new Set(['process', 'native code']);
 
-export interface Seen {
-  /** What the session says that the program tried. */
-  readonly told: unknown;
-  /** What it printed and showed. */
+export interface PreviewReport {
+  /** What the program tried, as the session reports it. */
+  readonly reported: unknown;
+  /** What it printed and displayed. */
   readonly text: string;
-  /** Variables of its environment: the code may need what reviewers and their screens need not show. */
+  /** Environment variables of the session. The code may need them, but reviewers must not see them. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-export interface Walls {
-  /** The run would reach what the preview did not: the network, or files that it may write. */
-  readonly areWider: boolean;
-  /** The code writes to a control system: out there, whatever the preview could see of it. */
-  readonly hasWrites: boolean;
+export interface PreviewLimits {
+  /** The run would have access that the preview had not: the network, or writable files. */
+  readonly isWiderThanPreview: boolean;
+  /** The code writes to a control system, which a preview cannot show. */
+  readonly writesToControlSystem: boolean;
 }
 
-export function effectsOf(execution: Execution, { told, text, secrets, areWider, hasWrites }: Walls & Seen): Effects {
-  const parsed = Attempts.safeParse(told);
+export function effectsOf(
+  execution: Execution,
+  { reported, text, secrets, isWiderThanPreview, writesToControlSystem }: PreviewLimits & PreviewReport,
+): Effects {
+  const parsed = Attempts.safeParse(reported);
   const { attempts, omitted } = parsed.success ? parsed.data : { attempts: [], omitted: 1 };
   return {
     status: execution.outcome.status,
@@ -54,12 +57,12 @@ export function effectsOf(execution: Execution, { told, text, secrets, areWider,
     isComplete:
       execution.outcome.status === 'succeeded' &&
       omitted === 0 &&
-      !(areWider && hasWrites) &&
-      attempts.every(({ kind }) => !areWider && INSIDE.has(kind)),
+      !(isWiderThanPreview && writesToControlSystem) &&
+      attempts.every(({ kind }) => !isWiderThanPreview && INSIDE.has(kind)),
   };
 }
 
-/** Short values are words like any other: to hide them would only garble the text. */
+/** Shorter values occur in ordinary text: replacing them would only garble it. */
 const SHORTEST_SECRET = 6;
 
 function hide(text: string, secrets: Readonly<Record<string, string>>): string {

@@ -1,9 +1,13 @@
 import type { Json } from '../../execution/execution.ts';
-import { requestOnTheWire, type PythonExecutionRequest } from '../request.ts';
-import type { Verdict } from '../graph/state.ts';
+import { fenced } from '../../notebook/text.ts';
+import { requestOnTheWire, type PythonExecutionRequest } from '../api/request.ts';
+import type { Verdict } from '../policy/analysis-result.ts';
 import type { InputFile } from '../records/inputs.ts';
 import type { Effects } from './effects.ts';
-import { SERVICE_APPROVAL_TYPE } from './state-helpers.ts';
+import { z } from 'zod';
+
+/** What the service calls its approvals. */
+export const SERVICE_APPROVAL_TYPE = 'python_executor';
 
 /** What a reviewer decides on. */
 export interface Review {
@@ -11,16 +15,16 @@ export interface Review {
   readonly code: string;
   readonly codeSha256: string;
   readonly verdict: Verdict;
-  /** Files that the code finds beside it. */
+  /** Files in the working directory of the code. */
   readonly inputs: readonly InputFile[];
-  /** What the code did when it was run as a preview; null when there was none. */
+  /** What the code did in its preview, or null if there was none. */
   readonly effects: Effects | null;
   readonly folder: string;
   readonly notebookPath: string;
   readonly notebookLink: string;
 }
 
-/** The value of the interrupt: words for a person, and everything that a program needs to show and to resume. */
+/** The value of the interrupt: a message for a person, and the data that a program needs to show it and to resume. */
 export interface ApprovalPayload {
   readonly user_message: string;
   readonly resume_payload: Readonly<Record<string, Json>>;
@@ -49,10 +53,10 @@ export function approvalPayload(review: Review): ApprovalPayload {
   };
 }
 
-/** As much as a person could look at. */
+/** More than a person would read. */
 const MAX_CONTEXT_CHARS = 50_000;
 
-/** Data of other steps may be of any size, and lies in the folder anyhow. */
+/** Data from other steps can be large, and it is in the record folder anyway. */
 function withoutLargeContext(request: Readonly<Record<string, Json>>): Readonly<Record<string, Json>> {
   const { length } = JSON.stringify(request['capability_context_data'] ?? null);
   if (length <= MAX_CONTEXT_CHARS) return request;
@@ -69,20 +73,13 @@ function userMessage({ request, code, codeSha256, verdict, effects, notebookLink
     ...(verdict.warnings.length > 0 ? ['', '**Concerns:**', ...verdict.warnings.map((warning) => `- ${warning}`)] : []),
     '',
     `**Code** (sha256 ${codeSha256.slice(0, 12)}…):`,
-    fenced(code, 'python'),
-    ...(effects === null ? [] : ['', '**What it did when it was tried behind walls:**', ...describeEffects(effects)]),
+    fenced(code.trimEnd(), 'python'),
+    ...(effects === null ? [] : ['', '**What it did in a preview in the sandbox:**', ...describeEffects(effects)]),
     '',
     `**Notebook:** ${notebookLink}`,
     '',
     `Respond with **yes** to run exactly this code, or **no** to cancel.`,
   ].join('\n');
-}
-
-/** A fence longer than any in the code: what is to be judged cannot end its own frame. */
-function fenced(code: string, language = ''): string {
-  const longest = Math.max(2, ...Array.from(code.matchAll(/`+/g), ([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}${language}\n${code.trimEnd()}\n${fence}`;
 }
 
 function describeEffects({ status, text, attempts, files, isComplete }: Effects): string[] {
@@ -91,9 +88,43 @@ function describeEffects({ status, text, attempts, files, isComplete }: Effects)
     `- it ${status === 'succeeded' ? 'ran to its end' : `ended as ${status}`}`,
     ...seen,
     ...files.map(({ path, sizeBytes }) => `- file: ${path} (${sizeBytes} bytes)`),
-    ...(text === '' ? [] : [fenced(text)]),
+    ...(text === '' ? [] : [fenced(text.trimEnd())]),
     isComplete
-      ? '- nothing of this has left the sandbox; approving commits exactly this run'
-      : '- it needs more than the preview allowed; approving runs it again, with access',
+      ? '- it had no effect outside the sandbox; approving commits exactly this run'
+      : '- it needs more access than the preview had; approving runs it again with that access',
   ];
+}
+
+const Text = z.string().catch('');
+const Texts = z.array(z.string()).catch([]);
+const Count = z.number().catch(0);
+
+/** The parts of a stored payload that a reviewer needs. Malformed parts count as absent. */
+const PayloadView = z.object({
+  step_objective: Text,
+  execution_mode: Text,
+  safety_concerns: Texts,
+  analysis_details: z
+    .object({ approval_reasoning: Text, security_risk_level: Text })
+    .catch({ approval_reasoning: '', security_risk_level: '' }),
+  input_files: z.array(z.object({ name: Text, size_bytes: Count, sha256: Text })).catch([]),
+  effects: z
+    .object({
+      status: Text,
+      text: Text,
+      attempts: z.array(z.object({ kind: Text, what: Text, count: Count })).catch([]),
+      files: z.array(z.object({ path: Text, sizeBytes: Count })).catch([]),
+      isComplete: z.boolean().catch(false),
+    })
+    .nullable()
+    .catch(null),
+  notebook_path: Text,
+  execution_folder_path: Text,
+});
+export type PayloadView = Readonly<z.infer<typeof PayloadView>>;
+
+/** Reads the payload of an approval. It may be from an older version, or from another graph with the same storage. */
+export function readPayload(payload: Json): PayloadView {
+  const resume = z.object({ resume_payload: z.unknown() }).safeParse(payload).data?.resume_payload;
+  return PayloadView.parse(z.record(z.string(), z.unknown()).safeParse(resume).data ?? {});
 }

@@ -10,10 +10,9 @@ import {
   visit,
   type Document,
 } from 'yaml';
-import { interpolate } from './interpolate.ts';
 
-/** One thing that is wrong, with the key and line where it stands. */
-export interface Problem {
+/** One problem with the file, with its key and line. */
+export interface ConfigProblem {
   readonly line?: number | undefined;
   readonly key?: string | undefined;
   readonly text: string;
@@ -21,20 +20,22 @@ export interface Problem {
 
 export type Path = readonly PropertyKey[];
 
-/** A YAML file with the environment put into its values, which remembers the lines. */
+/** A YAML file with environment variables replaced in its values. It knows the line of every key. */
 export class ConfigDocument {
-  readonly problems: readonly Problem[];
-  /** Names of keys whose values came out of the environment: text, whatever it looks like. */
+  readonly problems: readonly ConfigProblem[];
+  /** Keys whose values contain environment variables. Their values are text, even if they look like numbers. */
   readonly interpolated: ReadonlySet<string>;
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
 
   constructor(text: string, environment: Readonly<Record<string, string | undefined>>) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    const problems: Problem[] = [...this.#document.errors, ...this.#document.warnings].map(({ message, pos }) => ({
-      line: this.#lines.linePos(pos[0]).line,
-      text: message,
-    }));
+    const problems: ConfigProblem[] = [...this.#document.errors, ...this.#document.warnings].map(
+      ({ message, pos }) => ({
+        line: this.#lines.linePos(pos[0]).line,
+        text: message,
+      }),
+    );
     const interpolated = new Set<string>();
     if (problems.length === 0) this.#interpolate(environment, problems, interpolated);
     this.problems = problems;
@@ -46,7 +47,7 @@ export class ConfigDocument {
     return this.#document.toJS() as unknown;
   }
 
-  /** The line of a key; of the nearest section around it when it is not there. */
+  /** The line of a key. For a missing key, the line of the nearest section around it. */
   lineOf(path: Path): number | undefined {
     let node: unknown = this.#document.contents;
     let line: number | undefined;
@@ -71,7 +72,7 @@ export class ConfigDocument {
 
   #interpolate(
     environment: Readonly<Record<string, string | undefined>>,
-    problems: Problem[],
+    problems: ConfigProblem[],
     interpolated: Set<string>,
   ): void {
     visit(this.#document, {
@@ -81,7 +82,7 @@ export class ConfigDocument {
         const key = keyNameOf([...ancestors, node], position);
         if ('problem' in result) problems.push({ line: this.#lineAt(node), key, text: result.problem });
         else {
-          node.value = result.text === '' && result.hasReference ? null : result.text; // `${NAME:-}` says nothing
+          node.value = result.text === '' && result.hasReference ? null : result.text; // an empty variable counts as a missing value
           if (result.hasReference) interpolated.add(key);
         }
       },
@@ -89,13 +90,40 @@ export class ConfigDocument {
   }
 }
 
-/** The full name of what lies at the end of a way through the nodes of a document. */
-function keyNameOf(way: readonly unknown[], position: unknown): string {
-  const names = way.flatMap((node, index) => {
+/** The full key name of the last node on a path of nodes. */
+function keyNameOf(nodes: readonly unknown[], position: unknown): string {
+  const names = nodes.flatMap((node, index) => {
     if (isPair(node)) return [String(isScalar(node.key) ? node.key.value : node.key)];
     if (!isSeq(node)) return [];
-    const next = way[index + 1];
-    return [String(next === way.at(-1) ? position : node.items.indexOf(next))];
+    const next = nodes[index + 1];
+    return [String(next === nodes.at(-1) ? position : node.items.indexOf(next))];
   });
   return names.join('.');
+}
+
+/** `$${` is a literal `${`. `${NAME:-default}` uses the default for an unset or empty variable, as a shell does. */
+const REFERENCE = /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^{}]*))?\}|(?<broken>\$\{[^}]*\}?)/gu;
+
+type Interpolation =
+  | { readonly text: string; readonly hasReference: boolean }
+  /** What is wrong with the text, for a message. */
+  | { readonly problem: string };
+
+/** Replaces environment variables in a text. Their values are not interpolated again. */
+function interpolate(text: string, environment: Readonly<Record<string, string | undefined>>): Interpolation {
+  let problem: string | undefined;
+  let hasReference = false;
+  const replaced = text.replaceAll(REFERENCE, (match: string, ...rest: unknown[]) => {
+    const { name, fallback, broken } = rest.at(-1) as Record<string, string | undefined>;
+    if (broken !== undefined)
+      problem ??= `${JSON.stringify(broken)} is not a valid reference: write \${NAME}, \${NAME:-default}, or $\${ for the characters themselves`;
+    if (name === undefined) return '${';
+    hasReference = true;
+    const value = environment[name];
+    if (fallback !== undefined) return value || fallback;
+    if (value === undefined)
+      problem ??= `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
+    return value ?? match;
+  });
+  return problem === undefined ? { text: replaced, hasReference } : { problem };
 }

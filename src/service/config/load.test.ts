@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { endpointOf } from '../execution/endpoint.ts';
+import { endpointOf } from './addresses.ts';
 import { loadConfiguration, withOverrides } from './load.ts';
 import type { Configuration } from './schema.ts';
 
@@ -162,7 +162,9 @@ test('O-29: a variable that is not set is an error that names key, line and vari
   expect(await messageOf(SEED)).toContain(
     'line 23: framework.execution.local.python_env_path: the environment variable LOCAL_PYTHON_VENV is not set',
   );
-  expect(await messageOf('approval: { global_mode: "${a b}" }')).toContain('approval.global_mode: "${a b}" is no ref');
+  expect(await messageOf('approval: { global_mode: "${a b}" }')).toContain(
+    'approval.global_mode: "${a b}" is not a valid ref',
+  );
   expect(await messageOf('approval: {}\ncontrol_system:\n  patterns:\n    write: [ok, "${X}"]')).toContain(
     'line 4: control_system.patterns.write.1: the environment variable X',
   );
@@ -213,7 +215,7 @@ services: { jupyter: { containers: { read: { hostname: x, port_host: 8088 } } } 
   expect(configuration.execution_control.limits).toEqual({ graph_recursion_limit: 50 });
   expect(warnings).toHaveLength(8);
   expect(warnings).toContainEqual(
-    expect.stringMatching(/^line 6 of config\.yml: container_runtime: .*does nothing here/),
+    expect.stringMatching(/^line 6 of config\.yml: container_runtime: .*the key has no effect/),
   );
   const misspelt = 'approval: {}\nexecution_control: { limits: { max_step_retry: 3 } }\ncontainer_runtimes: auto';
   expect(await messageOf(misspelt)).toMatch(/max_step_retry: unknown key[^]*container_runtimes: unknown key/);

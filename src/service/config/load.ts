@@ -1,22 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../../errors.ts';
-import { ConfigDocument, type Problem } from './document.ts';
-import { withoutForeign, withoutNothing } from './foreign.ts';
-import { keysOf, namesIn } from './keys.ts';
+import { ConfigDocument, type ConfigProblem } from './document.ts';
+import { withoutForeign, withoutEmptyKeys } from './foreign-keys.ts';
+import { keysOf, namesIn } from './schema.ts';
 import { problemsOf } from './problems.ts';
 import { ConfigurationSchema, EXECUTION_METHODS, type Configuration } from './schema.ts';
 
 const MAX_BYTES = 1 << 20;
 
 export type ConfigurationSource = ({ readonly path: string } | { readonly text: string }) & {
-  /** Where `${NAME}` in values comes from. */
+  /** The variables for `${NAME}` in values. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Told of keys that are taken and do nothing; by itself Node prints them as warnings. */
+  /** Called for keys that are accepted but have no effect. By default they are Node warnings. */
   readonly onWarning?: ((text: string) => void) | undefined;
 };
 
-/** Reads `config.yml`, once. What is wrong with it, all of it, is one error; what comes back is complete and frozen. */
+/** Reads `config.yml`. Throws one error that lists all problems, or returns a complete, frozen configuration. */
 export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
   if ('text' in source) return parseConfiguration(source.text, 'config.yml', source);
   const text = await readFile(source.path, 'utf8').catch((error: unknown) => {
@@ -29,7 +29,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   return parseConfiguration(text, path.basename(source.path), source);
 }
 
-/** The configuration of one request: what its `configurable` sets, put over the file. Further keys are not ours to judge. */
+/** The configuration of one request: the file, overridden by `configurable`. Other keys of `configurable` are ignored. */
 export function withOverrides(
   configuration: Configuration,
   configurable: Readonly<Record<string, unknown>>,
@@ -42,7 +42,7 @@ export function withOverrides(
     const shown = typeof given === 'string' ? JSON.stringify(given.slice(0, 50)) : typeof given;
     throw new VivariumError(
       'CONFIG_INVALID',
-      `configurable.execution_method is ${shown}. Use ${EXECUTION_METHODS.map((known) => `"${known}"`).join(' or ')}, or leave it out to use framework.execution.execution_method.`,
+      `configurable.execution_method is ${shown}. Use ${EXECUTION_METHODS.map((known) => `"${known}"`).join(' or ')}, or omit it to use framework.execution.execution_method.`,
     );
   }
   const framework = { ...configuration.framework, execution: { ...execution, execution_method: method } };
@@ -57,7 +57,7 @@ function parseConfiguration(
   if (text.length > MAX_BYTES) throw invalid(name, [{ text: `it is longer than ${MAX_BYTES} characters` }]);
   const document = new ConfigDocument(text, environment);
   if (document.problems.length > 0) throw invalid(name, document.problems);
-  const content = withoutForeign(withoutNothing(readContent(document, name)), (key, note) =>
+  const content = withoutForeign(withoutEmptyKeys(readContent(document, name)), (key, note) =>
     onWarning(`line ${document.lineOf(key.split('.')) ?? '?'} of ${name}: ${key}: ${note}.`),
   );
   const parsed = ConfigurationSchema.safeParse(content);
@@ -78,7 +78,7 @@ function readContent(document: ConfigDocument, name: string): unknown {
   }
 }
 
-/** The environment holds nothing but text: where a number or a truth value is wanted, that is what the text means. */
+/** Environment variables are always text, so text is converted where the schema wants a number or a boolean. */
 function convertText(content: unknown, error: Parameters<typeof problemsOf>[0], document: ConfigDocument): unknown {
   const converted = structuredClone(content);
   for (const issue of error.issues) {
@@ -98,13 +98,13 @@ function convertIn(section: Record<PropertyKey, unknown>, key: PropertyKey): voi
   else if (text === 'true' || text === 'false') section[key] = text === 'true';
 }
 
-function invalid(name: string, problems: readonly Problem[]): VivariumError {
+function invalid(name: string, problems: readonly ConfigProblem[]): VivariumError {
   const lines = problems.map(({ line, key, text }) =>
     [line === undefined ? '' : `line ${line}: `, key === undefined || key === '' ? '' : `${key}: `, text].join(''),
   );
   return new VivariumError(
     'CONFIG_INVALID',
-    `The configuration ${name} is not valid:\n${lines.map((line) => `  ${line}`).join('\n')}\nCorrect it; docs/service-config.md lists every key.`,
+    `The configuration ${name} is not valid:\n${lines.map((line) => `  ${line}`).join('\n')}\nCorrect the file. docs/service-config.md lists every key.`,
   );
 }
 

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { ConfigDocument, Path, Problem } from './document.ts';
+import type { ConfigDocument, ConfigProblem, Path } from './document.ts';
 
-/** Says what a schema found wrong, each with its full key name, its line, and what was probably meant. */
-export function problemsOf(error: z.ZodError, document: ConfigDocument, names: readonly string[]): Problem[] {
-  return error.issues.flatMap((issue): Problem[] => {
+/** The problems that a schema found, each with its full key name, its line, and the key that was probably meant. */
+export function problemsOf(error: z.ZodError, document: ConfigDocument, names: readonly string[]): ConfigProblem[] {
+  return error.issues.flatMap((issue): ConfigProblem[] => {
     if (issue.code !== 'unrecognized_keys') return [at(issue.path, describe(issue), document)];
     return issue.keys.map((key) => {
       const path = [...issue.path, key];
@@ -13,19 +13,19 @@ export function problemsOf(error: z.ZodError, document: ConfigDocument, names: r
   });
 }
 
-function at(path: Path, text: string, document: ConfigDocument): Problem {
+function at(path: Path, text: string, document: ConfigDocument): ConfigProblem {
   return { key: path.map(String).join('.'), line: document.lineOf(path), text };
 }
 
 function describe(issue: z.core.$ZodIssue): string {
   if (issue.path.join('.') === 'approval' && issue.code === 'invalid_type') {
-    return 'this section is missing. The service does not start without being told what needs approval';
+    return 'this section is missing. The service does not start until the configuration says what needs approval';
   }
   if (issue.code !== 'invalid_value') return issue.message;
   return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
 }
 
-/** The known name that was probably meant: the same key in another section, else the one with the fewest differences. */
+/** The known key with the fewest differences. Keys of the same section are preferred. */
 function nearest(name: string, names: readonly string[]): string | undefined {
   const lastPart = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
   const scored = names.map((candidate) => {
@@ -41,7 +41,7 @@ function parentOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('.')));
 }
 
-/** How many characters must be put in, taken out or replaced. */
+/** How many characters must be inserted, removed or replaced. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, character] of Array.from(one.slice(0, 100)).entries()) {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Where code runs: in sandboxed sessions of this machine, or on a Jupyter server. */
+/** Where code runs: in sandboxed sessions on this machine, or on a Jupyter server. */
 export const EXECUTION_METHODS = ['local', 'container'] as const;
 export type ExecutionMethod = (typeof EXECUTION_METHODS)[number];
 
-/** What is asked about: nothing, what the capability says, or everything. */
+/** Which code needs approval: none, as the capability says, or all. */
 export const GLOBAL_MODES = ['disabled', 'selective', 'all_capabilities'] as const;
 
-/** Which code needs approval; `epics_writes` is the older name of `control_writes`. */
+/** Which code of the capability needs approval. `epics_writes` is the older name of `control_writes`. */
 export const APPROVAL_MODES = ['disabled', 'all_code', 'control_writes', 'epics_writes'] as const;
 
 export const EXECUTION_MODES = ['read_only', 'write_access'] as const;
@@ -17,19 +17,19 @@ const Retries = z.int().min(0).max(20);
 const Text = z.string().min(1);
 
 const PythonExecutor = z.strictObject({
-  max_generation_retries: Retries.default(3).describe('Further attempts after code that analysis refuses'),
-  max_execution_retries: Retries.default(3).describe('Further attempts after code that fails when it runs'),
-  execution_timeout_seconds: z.number().positive().max(86_400).default(600).describe('Longest one execution may take'),
+  max_generation_retries: Retries.default(3).describe('Retries after code that analysis refuses'),
+  max_execution_retries: Retries.default(3).describe('Retries after code that fails when it runs'),
+  execution_timeout_seconds: z.number().positive().max(86_400).default(600).describe('Time limit of one execution'),
   max_results_mb: z
     .int()
     .min(1)
     .max(256)
     .default(64)
-    .describe('Size of `results` as JSON; more of it is a failed attempt'),
+    .describe('Size limit of `results` as JSON; a larger one fails the attempt'),
 });
 
 const modeShape = {
-  network: z.boolean().default(false).describe('Whether sessions in this mode reach the network of this machine'),
+  network: z.boolean().default(false).describe('Whether sessions in this mode can use the network'),
   environment: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/u, 'must be the name of a variable'), z.string())
     .default({})
@@ -38,7 +38,10 @@ const modeShape = {
 
 const ReadOnlyMode = z.strictObject({
   kernel_name: Text.default('python3-epics-readonly').describe('Jupyter kernel, when the method is `container`'),
-  allows_writes: z.literal(false).default(false).describe('Always false: this mode has a guard that refuses writes'),
+  allows_writes: z
+    .literal(false)
+    .default(false)
+    .describe('Always false: a read-only guard refuses writes in this mode'),
   requires_approval: z.boolean().default(false).describe('Ask before every execution in this mode'),
   ...modeShape,
 });
@@ -54,7 +57,7 @@ const Port = z.int().min(1).max(65_535);
 const Token = Text.optional().describe('Its token; write `${JUPYTER_TOKEN}`, not the token');
 const Scheme = z.enum(['http', 'https']);
 
-/** A server of its own for a mode. */
+/** A separate server for one mode. */
 const ModeServer = z
   .strictObject({
     jupyter_host: Text.optional().describe('Another server for this mode'),
@@ -74,10 +77,10 @@ const Execution = z.strictObject({
     .prefault({}),
   container: z
     .strictObject({
-      jupyter_host: Text.default('localhost').describe('Where the Jupyter server is'),
+      jupyter_host: Text.default('localhost').describe('Host name of the Jupyter server'),
       jupyter_port: Port.default(8888).describe('Its port'),
       jupyter_token: Token,
-      jupyter_scheme: Scheme.default('http').describe('`https` where the server is reached that way'),
+      jupyter_scheme: Scheme.default('http').describe('`https` if the server uses it'),
       read_only: ModeServer,
       write_access: ModeServer,
     })
@@ -85,20 +88,20 @@ const Execution = z.strictObject({
   local: z
     .strictObject({
       python_env_path: Text.optional().describe(
-        'Python environment or interpreter; without it what `vivarium setup` made',
+        'Python environment or interpreter; by default the one that `vivarium setup` creates',
       ),
-      memory_mb: z.int().min(16).default(1024).describe('Memory that code may use'),
+      memory_mb: z.int().min(16).default(1024).describe('Memory limit of the code'),
       mounts: z
         .array(z.strictObject({ source: Text, target: Text, writable: z.boolean().default(false) }))
         .default([])
-        .describe('Files of this machine that sessions see; never writable in the mode `read_only`'),
+        .describe('Files and directories of this machine that sessions see; never writable in the mode `read_only`'),
     })
     .prefault({}),
-  code_generator: Text.default('basic').describe('Name of the registered generator that writes the code'),
+  code_generator: Text.default('basic').describe('Name of the generator that writes the code'),
   generators: z
     .record(Text, z.record(z.string(), z.unknown()))
     .default({})
-    .describe('Settings of generators by name, handed to them as they are'),
+    .describe('Settings of generators by name, passed to them unchanged'),
 });
 
 const Approval = z.strictObject({
@@ -106,13 +109,13 @@ const Approval = z.strictObject({
     .enum(GLOBAL_MODES)
     .default('selective')
     .describe(
-      '`disabled`: nothing is asked. `selective`: as each capability says. `all_capabilities`: all code is asked',
+      '`disabled`: no code needs approval. `selective`: as each capability says. `all_capabilities`: all code does',
     ),
   capabilities: z
     .strictObject({
       python_execution: z
         .strictObject({
-          enabled: z.boolean().default(true).describe('Whether Python code is ever asked about'),
+          enabled: z.boolean().default(true).describe('Whether Python code can need approval'),
           mode: z
             .enum(APPROVAL_MODES)
             .default('all_code')
@@ -120,21 +123,19 @@ const Approval = z.strictObject({
           preview: z
             .boolean()
             .default(true)
-            .describe(
-              'Run code behind walls before it is asked about, to show what it does; only where the method is `local`',
-            ),
+            .describe('Run code in the sandbox before asking, to show what it does; only if the method is `local`'),
           expires_after_seconds: z
             .int()
             .positive()
             .optional()
-            .describe('How long an approval waits; without it as long as it takes'),
+            .describe('How long an approval waits for a decision; by default forever'),
         })
         .prefault({}),
     })
     .prefault({}),
 });
 
-/** A name as analysis resolves it; `()` stands for an instance, `*` for any name, `=` for an assignment. */
+/** A name as the analysis resolves it. `()` stands for an instance, `*` for any name, `=` for an assignment. */
 const Pattern = z
   .string()
   .max(120)
@@ -151,7 +152,7 @@ const ControlSystem = z.strictObject({
       mode: z
         .enum(['extend', 'override'])
         .default('extend')
-        .describe('Whether `write` and `read` are added to the built-in names or replace them'),
+        .describe('Whether `write` and `read` extend the built-in names or replace them'),
       write: PatternList.default([]).describe(
         'What writes: `epics.caput`, `epics.PV().put`, `.set_value`, `epics.PV().value=`',
       ),
@@ -160,7 +161,7 @@ const ControlSystem = z.strictObject({
     .prefault({}),
 });
 
-/** `config.yml` of the execution service, with the key names as they are written there. */
+/** The schema of `config.yml`, with the key names of the file. */
 export const ConfigurationSchema = z.strictObject({
   framework: z
     .strictObject({ python_executor: PythonExecutor.prefault({}), execution: Execution.prefault({}) })
@@ -175,7 +176,11 @@ export const ConfigurationSchema = z.strictObject({
         .prefault({}),
       limits: z
         .strictObject({
-          graph_recursion_limit: z.int().positive().default(100).describe('Most steps of the graph for one request'),
+          graph_recursion_limit: z
+            .int()
+            .positive()
+            .default(100)
+            .describe('Maximum number of graph steps for one request'),
         })
         .prefault({}),
     })
@@ -189,21 +194,23 @@ export const ConfigurationSchema = z.strictObject({
           base_url: z.url().optional().describe('OpenAI-compatible endpoint'),
           api_key: Text.optional().describe('Its key; write `${OPENAI_API_KEY}`, not the key'),
           temperature: z.number().min(0).max(2).optional().describe('Randomness of the model'),
-          max_tokens: z.int().positive().optional().describe('Longest answer'),
+          max_tokens: z.int().positive().optional().describe('Length limit of an answer'),
         })
         .prefault({}),
     })
     .prefault({}),
   file_paths: z
     .strictObject({
-      agent_data_dir: Text.default('_agent_data').describe('Directory of everything that the service writes'),
-      executed_python_scripts_dir: Text.default('executed_scripts').describe('Execution folders, inside of it'),
+      agent_data_dir: Text.default('_agent_data').describe('Directory for everything that the service writes'),
+      executed_python_scripts_dir: Text.default('executed_scripts').describe(
+        'Directory of the record folders, inside `agent_data_dir`',
+      ),
     })
     .prefault({}),
   langgraph: z
     .strictObject({
       storage_url: Text.optional().describe(
-        '`postgresql://…` for several servers; without it SQLite in the data directory',
+        '`postgresql://…` for several servers; by default SQLite in the data directory',
       ),
     })
     .prefault({}),
@@ -213,3 +220,37 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 
 export type Configuration = DeepReadonly<z.infer<typeof ConfigurationSchema>>;
 export type ModeConfiguration = Configuration['framework']['execution']['modes'][ExecutionMode];
+
+/** A key of the configuration, for documentation and messages. */
+export interface ConfigKey {
+  /** The full name, such as `approval.global_mode`. */
+  readonly name: string;
+  /** Undefined if there is none. */
+  readonly defaultValue: unknown;
+  readonly description: string;
+}
+
+/** Every key of a schema that has a value, in order. */
+export function keysOf(schema: z.ZodType, prefix = ''): ConfigKey[] {
+  const { inner, defaultValue } = unwrap(schema);
+  if (!(inner instanceof z.ZodObject)) return [{ name: prefix, defaultValue, description: schema.description ?? '' }];
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, child]) =>
+    keysOf(child, prefix === '' ? name : `${prefix}.${name}`),
+  );
+}
+
+/** The names of all keys and sections: `approval`, `approval.global_mode`… */
+export function namesIn(keys: readonly ConfigKey[]): string[] {
+  const names = keys.flatMap(({ name }) => name.split('.').map((_, end, parts) => parts.slice(0, end + 1).join('.')));
+  return [...new Set(names)];
+}
+
+function unwrap(schema: z.ZodType): { inner: z.ZodType; defaultValue: unknown } {
+  let inner: z.ZodType = schema;
+  let defaultValue: unknown;
+  while (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault || inner instanceof z.ZodOptional) {
+    if (inner instanceof z.ZodDefault) ({ defaultValue } = inner.def);
+    inner = inner.unwrap() as z.ZodType;
+  }
+  return { inner, defaultValue };
+}

@@ -4,25 +4,25 @@ import type { ConfigInput } from '../../config.ts';
 import type { Host } from '../../host/host.ts';
 import { createHost } from '../../host/local-host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
-import { ContainerConfigurationError } from '../failures.ts';
+import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
-import { readOnlyGuard } from '../policy/guard.ts';
-import { endpointOf } from './endpoint.ts';
+import { readOnlyGuard } from './read-only-guard.ts';
+import { endpointOf } from '../config/addresses.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
 
-/** How an interpreter on this machine is made. */
+/** Settings of the host on this machine. */
 export type HostSettings = Omit<ConfigInput, 'dataDir'>;
 
 interface ExecutorsOptions {
   readonly dataDir: string;
-  /** What the interpreter of our own is made with; it wins over the configuration. */
+  /** Settings of the service's own host. They take precedence over the configuration. */
   readonly settings: HostSettings;
-  /** Somebody else's interpreter, to be used in place of one of our own. */
+  /** A host of the caller, used instead of the service's own. */
   readonly shared: Host | undefined;
 }
 
-/** Where code runs, started when it is first needed: sessions of this machine, and on a Jupyter server a kernel for each mode. */
+/** Runs code in sessions on this machine or in kernels of a Jupyter server, one kernel per mode. Starts each when first needed. */
 export class Executors implements AsyncDisposable {
   readonly #configuration: Configuration;
   readonly #options: ExecutorsOptions;
@@ -43,19 +43,19 @@ export class Executors implements AsyncDisposable {
     return method === 'local' ? this.#local : this.#container[mode];
   }
 
-  /** Sessions of this machine: they also analyze code that runs elsewhere. */
+  /** The host on this machine. It also analyzes code that runs elsewhere. */
   local(): Promise<Host> {
     return this.#local.host();
   }
 
-  /** A file that a run left. Sessions of this machine may be somebody else's, with a store of their own. */
+  /** Opens a file that a run wrote. The local host may be the caller's, with its own store. */
   async openArtifact(method: ExecutionMethod, id: string): Promise<AsyncIterable<Uint8Array>> {
-    const kernels = Object.values(this.#container).filter(({ isOpen }) => isOpen); // both have the same store
+    const kernels = Object.values(this.#container).filter(({ isOpen }) => isOpen); // both share one store
     const ran = method === 'local' ? this.#local : (kernels[0] ?? this.#local);
     return (await ran.host()).artifacts.open(id);
   }
 
-  /** What a generator may count on. */
+  /** What generated code can rely on. */
   async sandbox(method: ExecutionMethod): Promise<SandboxFacts> {
     const { execution, python_executor: limits } = this.#configuration.framework;
     const timeoutSeconds = limits.execution_timeout_seconds;
@@ -80,15 +80,19 @@ export class Executors implements AsyncDisposable {
       mounts: method === 'local' ? mounts : [],
       memoryMb,
       guard,
-      isWalled: method === 'local',
+      isSandboxed: method === 'local',
     });
   }
 
   async #openLocal(): Promise<Host> {
     const { shared, dataDir, settings } = this.#options;
     if (shared !== undefined) return shared;
-    const { python_env_path: place } = this.#configuration.framework.execution.local;
-    return createHost({ dataDir, ...(place !== undefined && { python: hostIn(place) }), ...settings });
+    const { python_env_path: environmentPath } = this.#configuration.framework.execution.local;
+    return createHost({
+      dataDir,
+      ...(environmentPath !== undefined && { python: pythonIn(environmentPath) }),
+      ...settings,
+    });
   }
 
   async #openContainer(mode: ExecutionMode): Promise<Host> {
@@ -99,13 +103,15 @@ export class Executors implements AsyncDisposable {
   }
 }
 
-/** An environment is named by its directory, or by its interpreter. */
-function hostIn(place: string): string {
-  return statSync(place, { throwIfNoEntry: false })?.isDirectory() === true ? path.join(place, 'bin', 'python') : place;
+/** The configuration may name the directory of an environment or its interpreter. */
+function pythonIn(environmentPath: string): string {
+  return statSync(environmentPath, { throwIfNoEntry: false })?.isDirectory() === true
+    ? path.join(environmentPath, 'bin', 'python')
+    : environmentPath;
 }
 
 function noToken(): ContainerConfigurationError {
   return new ContainerConfigurationError(
-    'framework.execution.container has no jupyter_token for this server. One without a token would run anybody\u2019s code: start it with one and write jupyter_token: "${JUPYTER_TOKEN}", in the section that names the server.',
+    'framework.execution.container has no jupyter_token for this server. A server without a token would run code for anybody. Start it with a token, and set jupyter_token: "${JUPYTER_TOKEN}" in the section that names the server.',
   );
 }

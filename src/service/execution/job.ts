@@ -4,23 +4,23 @@ import type { FindingKind } from '../analysis/finding.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import type { ModeConfiguration, ExecutionMode } from '../config/schema.ts';
 
-/** Code to be run for a request. */
+/** Code to run for a request. */
 export interface Job {
   readonly code: string;
   readonly mode: ExecutionMode;
   readonly settings: ModeConfiguration;
-  /** What somebody has approved for this very code, by kind of finding. */
+  /** The kinds of findings that a reviewer approved for this code. */
   readonly approvedKinds: readonly FindingKind[];
-  /** `context` in the code. */
+  /** The value of `context` in the code. */
   readonly context: Readonly<Record<string, Json>> | null;
-  /** Files that the code finds beside it. */
+  /** Files in the working directory of the code. */
   readonly files: readonly JobFile[];
-  /** Names that `results` is to have. */
+  /** The names and types that `results` should have. */
   readonly expected: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Of `results` as JSON. */
+  /** Size limit of `results` as JSON. */
   readonly maxResultsBytes: number;
-  /** Run behind walls to see what it does; nothing that it does gets out. */
+  /** Runs without network and without writable mounts, to see what the code does. */
   readonly isPreview: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: (event: Event) => void;
@@ -28,24 +28,30 @@ export interface Job {
 
 export interface JobFile {
   readonly name: string;
-  /** Its content; called for each session that needs it. */
+  /** Reads the content. Called for each session that needs it. */
   read(): AsyncIterable<Uint8Array>;
 }
 
-/** What came of it. The session is gone; what it produced is kept. */
+/** The result of a job. The session has ended; its artifacts are kept. */
 export interface JobResult {
-  /** When the code began to run, as ISO 8601 text: results are kept as JSON. */
+  /** When the code started, as ISO 8601 text, because results are stored as JSON. */
   readonly startedAt: string;
   readonly execution: Execution;
-  /** The interpreter that ran it: a path of this machine, or the name of a kernel. */
+  /** The Python that ran it: a path on this machine, or the name of a kernel. */
   readonly python: string;
-  /** What it printed and showed, in order. */
+  /** What it printed and displayed, in order. */
   readonly outputs: readonly TranscriptItem[];
-  /** What the items of `results` are in Python, by name; the session's own word. */
+  /** The Python types of `results`, as the session reports them. */
   readonly resultTypes: Json | undefined;
-  /** What it tried beyond its own process, when it was a preview; the session's own word. */
+  /** What a preview tried to do beyond its own process, as the session reports it. */
   readonly attempts: Json | undefined;
 }
+
+/** A run as the graph continues with it. */
+export type FinishedRun = Pick<JobResult, 'startedAt' | 'python' | 'execution' | 'outputs' | 'resultTypes'>;
+
+/** A preview that approval can commit. */
+export type PreviewedRun = FinishedRun & { readonly codeSha256: string };
 
 /** Where code runs. */
 export interface CodeExecutor extends AsyncDisposable {

@@ -6,28 +6,28 @@ import { Transcript } from '../../execution/transcript.ts';
 import { readPayload } from '../../engine/python-files.ts';
 import { Once } from '../../once.ts';
 import { assign, runSource } from '../../text/code/python-code.ts';
-import { WorkflowError } from '../failures.ts';
+import { WorkflowError } from '../api/failures.ts';
 import { parseTypes, typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult } from './job.ts';
 import { unanswered } from './unanswered.ts';
-import { NOTE_WORKSPACE, wholeResults } from './whole-results.ts';
+import { NOTE_WORKSPACE, fullResults } from './full-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 const ATTEMPTS_VARIABLE = '_vivarium_attempts';
 const EFFECTS_NAME = '_vivarium_effects';
 
 export interface SessionExecutorOptions {
-  /** Called when the first code is to run. */
+  /** Called when code runs for the first time. */
   readonly open: () => Promise<Host>;
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly writable: boolean }[];
   readonly memoryMb: number;
-  /** Whether the walls are ours. */
-  readonly isWalled: boolean;
-  /** Refuses writes in read-only runs with words that help; the walls refuse them anyhow. */
+  /** Whether sessions run in Vivarium's own sandbox, which enforces network and memory limits. */
+  readonly isSandboxed: boolean;
+  /** Init code for read-only runs that refuses writes with a helpful message. The sandbox refuses them in any case. */
   readonly guard: (job: Job) => Promise<string>;
 }
 
-/** Runs each piece of code in a session of its own. */
+/** Runs each job in its own session. */
 export class SessionExecutor implements CodeExecutor {
   readonly #options: SessionExecutorOptions;
   readonly #host = new Once(() => this.#options.open());
@@ -36,12 +36,12 @@ export class SessionExecutor implements CodeExecutor {
     this.#options = options;
   }
 
-  /** Whether it has run code, or tried to. */
+  /** Whether the host has been started. */
   get isOpen(): boolean {
     return this.#host.isStarted;
   }
 
-  /** What runs the code; a start that failed is tried again by whoever asks next. */
+  /** The host that runs the code. After a failed start, the next call tries again. */
   host(): Promise<Host> {
     return this.#host.get();
   }
@@ -54,8 +54,8 @@ export class SessionExecutor implements CodeExecutor {
     const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
     const ran = transcript.execution();
-    const bounds = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
-    const value = await asking('All of `results`', () => wholeResults(session, host.artifacts, ran.value, bounds));
+    const limits = { maxBytes: job.maxResultsBytes, timeoutMs: job.timeoutMs };
+    const value = await asking('All of `results`', () => fullResults(session, host.artifacts, ran.value, limits));
     return {
       startedAt,
       execution: value === undefined ? ran : { ...ran, value },
@@ -79,12 +79,12 @@ export class SessionExecutor implements CodeExecutor {
         ...(isReadOnly ? [await this.#options.guard(job)] : []),
         ...(job.isPreview ? [await effectsListener()] : []),
       ].join('\n'),
-      limits: { timeoutMs: job.timeoutMs, ...(this.#options.isWalled && { memoryMb: this.#options.memoryMb }) },
+      limits: { timeoutMs: job.timeoutMs, ...(this.#options.isSandboxed && { memoryMb: this.#options.memoryMb }) },
       mounts: this.#options.mounts.map((mount) => ({
         ...mount,
         writable: mount.writable && !isReadOnly && !job.isPreview,
       })),
-      network: this.#options.isWalled && job.settings.network && !job.isPreview,
+      network: this.#options.isSandboxed && job.settings.network && !job.isPreview,
       environment: job.settings.environment,
       echo: 'none',
     });
@@ -106,7 +106,7 @@ async function stream(session: Session, job: Job): Promise<Transcript> {
       onEvent?.(event);
     }
     const { outcome } = transcript.execution();
-    if (outcome.status === 'cancelled' && signal?.aborted !== true) throw endedByOthers();
+    if (outcome.status === 'cancelled' && signal?.aborted !== true) throw sessionEnded();
     if (outcome.status === 'crashed' && outcome.cause === 'connection') throw disconnected(outcome.reason);
   } catch (error) {
     throw job.mode === 'write_access' && !job.isPreview ? lost(error) : error;
@@ -114,24 +114,21 @@ async function stream(session: Session, job: Job): Promise<Transcript> {
   return transcript;
 }
 
-function endedByOthers(): VivariumError {
-  return new VivariumError(
-    'ENGINE_FAILED',
-    'Its session was ended before the code was. Look at who closed the engine.',
-  );
+function sessionEnded(): VivariumError {
+  return new VivariumError('ENGINE_FAILED', 'The session ended before the code did. Check what closed the host.');
 }
 
 function disconnected(reason: string): VivariumError {
   return new VivariumError(
     'JUPYTER_UNREACHABLE',
-    `While the code ran, ${reason}. Check that the server runs and that nothing in between ends long connections.`,
+    `While the code ran, ${reason}. Check that the server runs and that no proxy ends long connections.`,
   );
 }
 
-/** Code that may have written is not run again on the chance that it did not. */
+/** Code that may already have written something is not run again. */
 function lost(cause: unknown): WorkflowError {
   return new WorkflowError(
-    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} Whether the code ran to its end is not known, so it is not run again. Look at what it changed, and ask for the code anew if need be.`,
+    `The engine failed while the code ran: ${cause instanceof Error ? cause.message : String(cause)} Whether the code ran to its end is not known, so it is not run again. Check what it changed, and send a new request if needed.`,
     { stage: 'execution', cause },
   );
 }
@@ -163,7 +160,7 @@ function ask(session: Session, { what, code, resultVariable, isAnswer }: Questio
   });
 }
 
-/** The code has run to its end. What fails from here on is no reason to run it again. */
+/** The code has already run, so a failure from here on must not cause a retry. */
 async function asking<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();
@@ -176,7 +173,7 @@ async function asking<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Init code that notes what the program tries to do, in a namespace of its own. */
+/** Init code that records what the program tries to do, in its own namespace. */
 export async function effectsListener(): Promise<string> {
   const source = await readPayload('effects');
   return assign(EFFECTS_NAME, runSource({ source, name: 'effects', result: 'names["effects"]' }));

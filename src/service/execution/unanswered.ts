@@ -1,5 +1,5 @@
 import type { Execution } from '../../execution/execution.ts';
-import { WorkflowError } from '../failures.ts';
+import { WorkflowError } from '../api/failures.ts';
 
 /**
  * The session did not answer a question about the code that it has just run. Without the answer nothing can be said of the

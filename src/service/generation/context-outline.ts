@@ -1,10 +1,11 @@
 import type { Json } from '../../execution/execution.ts';
+import { isJsonObject, type JsonObject } from '../api/result.ts';
 
 const MAX_LINES = 150;
 const MAX_PATH_CHARS = 200;
 const MAX_TEXT_CHARS = 60;
 const SAMPLE_ITEMS = 3;
-/** Below `context.TYPE.key.field`, what is nested deeper is shown as a sample. */
+/** Values nested deeper than `context.TYPE.key.field` are shown as samples. */
 const MAX_DEPTH = 5;
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -14,9 +15,7 @@ const KEYWORDS = new Set(
   ),
 );
 
-type JsonObject = Readonly<Record<string, Json>>;
-
-/** What code finds in `context`: one line for each path, with its type and a sample. Every branch gets its share of the lines. */
+/** Outlines `context` for a prompt: one line per path, with type and sample. Every branch gets its share of the lines. */
 export function outlineContext(context: JsonObject): string {
   return outlineMembers(context, 'context', MAX_LINES, 0).join('\n');
 }
@@ -37,7 +36,7 @@ function outlineMembers(object: JsonObject, path: string, budget: number, depth:
 function outline(value: Json, path: string, budget: number, depth: number): string[] {
   const tagged = describeTagged(value);
   if (tagged !== undefined) return [`${cut(path)}: ${tagged}`];
-  const canDescend = isObject(value) && depth < MAX_DEPTH && Object.keys(value).length > 0 && budget > 1;
+  const canDescend = isJsonObject(value) && depth < MAX_DEPTH && Object.keys(value).length > 0 && budget > 1;
   return canDescend ? outlineMembers(value, path, budget, depth) : [`${cut(path)}: ${describe(value)}`];
 }
 
@@ -49,9 +48,9 @@ function describe(value: Json): string {
   return `${typeName(value)}${length} = ${sample(value, 0)}`;
 }
 
-/** What `context` makes of a value that JSON has not: see docs/values.md. Undefined for what is no such value. */
+/** Describes a value that JSON cannot represent (see docs/values.md). Undefined for any other value. */
 function describeTagged(value: Json): string | undefined {
-  if (!isObject(value) || typeof value['_type'] !== 'string') return undefined;
+  if (!isJsonObject(value) || typeof value['_type'] !== 'string') return undefined;
   const { _type: tag, value: content, items, index } = value;
   switch (tag) {
     case 'int':
@@ -89,7 +88,7 @@ function typeName(value: Json): string {
   return { string: 'str', boolean: 'bool', object: 'dict' }[typeof value as 'string' | 'boolean' | 'object'];
 }
 
-/** Python text of the beginning of a value; containers below `levels` are only hinted at. */
+/** The start of a value as Python text. Containers deeper than `levels` are abbreviated. */
 function sample(value: Json, levels: number): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -119,8 +118,4 @@ function step(name: string): string {
 
 function cut(text: string, maxChars = MAX_PATH_CHARS): string {
   return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 
-/** Writes the code for a request. */
+/** Generates the code for a request. */
 export interface CodeGenerator {
-  /** Gives code as it is to run. `errorChain` has what went wrong before, oldest first. */
+  /** Returns code that is ready to run. `errorChain` has the earlier failures, oldest first. */
   generateCode(
     request: PythonExecutionRequest,
     errorChain: readonly ExecutionFailure[],
@@ -12,27 +12,27 @@ export interface CodeGenerator {
 
 export interface GenerateOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Hears the answer of a model while it is written. */
+  /** Called with each part of the model's answer as it arrives. */
   readonly onToken?: ((token: string) => void) | undefined;
   /** Where the code will run. */
   readonly sandbox?: SandboxFacts | undefined;
 }
 
-/** What code can count on where it runs; a generator says nothing of what is not known. */
+/** What code can rely on where it runs. Prompts omit what is unknown. */
 export interface SandboxFacts {
   readonly pythonVersion?: string;
   readonly libraries?: readonly string[];
   readonly hasNetwork?: boolean;
   readonly timeoutSeconds?: number;
-  /** In the current directory. */
+  /** Files in the current directory. */
   readonly files?: readonly { readonly name: string; readonly sizeBytes: number }[];
 }
 
-/** Why an attempt failed, in a form that a checkpoint can keep and the next generation can learn from. */
+/** Why an attempt failed, in a form that checkpoints can store and prompts can show. */
 export interface ExecutionFailure {
   readonly errorType: string;
   readonly errorMessage: string;
-  /** Null when there was no code. */
+  /** Null if there was no code. */
   readonly failedCode: string | null;
   readonly traceback: string | null;
   readonly attemptNumber: number;
@@ -44,7 +44,7 @@ export type FailureStage = 'generation' | 'analysis' | 'approval' | 'execution' 
 
 const MAX_SUMMARY_CHARS = 300;
 
-/** One line for logs and for the chains that errors carry. */
+/** One line for logs and for the `errorChain` of errors. */
 export function summarizeFailure({ attemptNumber, stage, errorType, errorMessage }: ExecutionFailure): string {
   const line = `Attempt ${attemptNumber}, ${stage}: ${errorType}: ${errorMessage}`.replaceAll(/\s+/g, ' ');
   return line.length > MAX_SUMMARY_CHARS ? `${line.slice(0, MAX_SUMMARY_CHARS)}…` : line;

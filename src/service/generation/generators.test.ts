@@ -2,8 +2,8 @@ import { AIMessageChunk } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
 import { FakeListChatModel, FakeStreamingChatModel } from '@langchain/core/utils/testing';
 import { expect, test } from 'vitest';
-import { CodeGenerationError, ModelUnavailableError, ServiceConfigurationError } from '../failures.ts';
-import { parseRequest } from '../request.ts';
+import { CodeGenerationError, ModelUnavailableError, ServiceConfigurationError } from '../api/failures.ts';
+import { parseRequest } from '../api/request.ts';
 import type { ExecutionFailure } from './generator.ts';
 import { LlmGenerator } from './llm.ts';
 import { MockGenerator } from './mock.ts';
@@ -76,7 +76,7 @@ test('an abort stops the model and is not told as its failure', async () => {
 
 test('an answer without end is cut off', async () => {
   const model = new FakeStreamingChatModel({ chunks: [new AIMessageChunk('x'.repeat(500_000))] });
-  await expect(new LlmGenerator(model).generateCode(request, [])).rejects.toThrow(/longer than it may be/);
+  await expect(new LlmGenerator(model).generateCode(request, [])).rejects.toThrow(/reached its length limit/);
 });
 
 test('a model that fails is an infrastructure error with its cause', async () => {

@@ -1,17 +1,17 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { HumanMessage, SystemMessage, type AIMessageChunk } from '@langchain/core/messages';
 import { extractCode } from '../../text/code/extract-code.ts';
-import { CodeGenerationError, ModelUnavailableError } from '../failures.ts';
-import type { PythonExecutionRequest } from '../request.ts';
+import { CodeGenerationError, ModelUnavailableError } from '../api/failures.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import { summarizeFailure, type CodeGenerator, type ExecutionFailure, type GenerateOptions } from './generator.ts';
 import { buildPrompt, type Prompt } from './prompt.ts';
 
-/** Far more than any program for one task; an answer that goes on is cut off. */
+/** Far more than a program for one task needs. Longer answers are cut off. */
 const MAX_ANSWER_CHARS = 400_000;
-/** What servers call an answer that ran into its limit. */
+/** The finish reasons that servers use for an answer that reached its limit. */
 const CUT_OFF = new Set<unknown>(['length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens']);
 
-/** Lets a chat model write the code. */
+/** Generates code with a chat model. */
 export class LlmGenerator implements CodeGenerator {
   readonly #model: BaseChatModel;
 
@@ -28,36 +28,39 @@ export class LlmGenerator implements CodeGenerator {
     const { text, isCutOff } = await this.#ask(prompt, options);
     if (isCutOff) {
       throw failed(
-        'the answer of the model was longer than it may be and is not complete. Write shorter code',
+        'the answer of the model reached its length limit and is incomplete. Write shorter code',
         errorChain,
       );
     }
     const code = extractCode(withoutThoughts(text));
-    if (!hasCode(code)) throw failed('the model answered with no code. Answer with the code alone', errorChain);
+    if (!hasCode(code)) throw failed('the model answered with no code. ModelAnswer with the code alone', errorChain);
     return code;
   }
 
-  async #ask({ system, user }: Prompt, { signal, onToken }: GenerateOptions): Promise<Answer> {
+  async #ask({ system, user }: Prompt, { signal, onToken }: GenerateOptions): Promise<ModelAnswer> {
     signal?.throwIfAborted();
     try {
       const messages = [new SystemMessage(system), new HumanMessage(user)];
       return await collect(await this.#model.stream(messages, signal && { signal }), onToken);
     } catch (error) {
-      signal?.throwIfAborted(); // clients tell of an abort in words of their own
+      signal?.throwIfAborted(); // clients report an abort in different ways
       throw new ModelUnavailableError(
-        `The model that writes the code could not be asked: ${reasonOf(error)}. Check that its server runs and that model and key are right.`,
+        `The model that writes the code could not be asked: ${reasonOf(error)}. Check that its server runs and that model and key are correct.`,
         { cause: error },
       );
     }
   }
 }
 
-interface Answer {
+interface ModelAnswer {
   readonly text: string;
   readonly isCutOff: boolean;
 }
 
-async function collect(chunks: AsyncIterable<AIMessageChunk>, onToken: GenerateOptions['onToken']): Promise<Answer> {
+async function collect(
+  chunks: AsyncIterable<AIMessageChunk>,
+  onToken: GenerateOptions['onToken'],
+): Promise<ModelAnswer> {
   let text = '';
   let isCutOff = false;
   for await (const chunk of chunks) {
@@ -70,12 +73,12 @@ async function collect(chunks: AsyncIterable<AIMessageChunk>, onToken: GenerateO
   return { text, isCutOff };
 }
 
-/** Fences around nothing are nothing. */
+/** Empty fences do not count as code. */
 function hasCode(text: string): boolean {
   return text.replaceAll(/^\s*(?:`{3,}|~{3,})\w*\s*$/gm, '').trim() !== '';
 }
 
-/** Some models think aloud before they answer. */
+/** Removes the reasoning that some models write before their answer. */
 function withoutThoughts(text: string): string {
   return text.replace(/^\s*<(think|thinking)>[^]*?<\/\1>\s*/, '');
 }

@@ -1,6 +1,6 @@
-/** What the mock generator writes: small real programs, one for each thing that can happen to code. */
+/** The programs of the mock generator: small real programs, one for each thing that can happen to code. */
 import { pythonString } from '../../text/code/python-code.ts';
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import { parseExpectedType, type ExpectedType } from '../results/expected-type.ts';
 
 export const MOCK_BEHAVIORS = [
@@ -15,7 +15,7 @@ export const MOCK_BEHAVIORS = [
 ] as const;
 export type MockBehavior = (typeof MOCK_BEHAVIORS)[number];
 
-/** `failures` is how many attempts failed before; only `error_aware` looks at it. */
+/** `failures` is the number of failed attempts so far. Only `error_aware` uses it. */
 export function mockProgram(behavior: MockBehavior, request: PythonExecutionRequest, failures: number): string {
   switch (behavior) {
     case 'success':
@@ -39,13 +39,13 @@ export function mockProgram(behavior: MockBehavior, request: PythonExecutionRequ
   }
 }
 
-/** Runs on a machine without a control system, too. */
+/** A stub, so that the program also runs on a machine without a control system. */
 function withStub(signature: string, answer: string): string {
   const [name = ''] = signature.split('(');
   return `try:\n    from epics import ${name}\nexcept ModuleNotFoundError:\n\n    def ${signature}:\n        return ${answer}\n\n`;
 }
 
-/** Gives whatever the request expects. */
+/** A program with the results that the request expects. */
 function program(before: readonly string[], { expectedResults }: PythonExecutionRequest): string {
   const members = Object.entries(expectedResults).map(([name, type]) => {
     const expected = parseExpectedType(type);

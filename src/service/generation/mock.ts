@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import { parse } from '../../config.ts';
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import type { CodeGenerator, ExecutionFailure, GenerateOptions } from './generator.ts';
 import { MOCK_BEHAVIORS, mockProgram } from './mock-programs.ts';
 
 const MockSettings = z.strictObject({
-  behavior: z.enum(MOCK_BEHAVIORS).default('success').describe('What happens to the code that it writes'),
-  code: z.string().optional().describe('Code to give instead'),
+  behavior: z.enum(MOCK_BEHAVIORS).default('success').describe('What happens to the generated code'),
+  code: z.string().optional().describe('Code to return instead'),
   code_sequence: z
     .array(z.string())
     .min(1)
     .optional()
-    .describe('Codes to give one after the other; the last one stays'),
+    .describe('Codes to return one after the other; the last one repeats'),
 });
 export type MockSettings = z.input<typeof MockSettings>;
 
-/** What a generator was asked for. */
+/** One call of a generator. */
 export interface GeneratorCall {
   readonly request: PythonExecutionRequest;
   readonly errorChain: readonly ExecutionFailure[];
 }
 
-/** Writes code without any model, as it is told: for trying out whatever is built around a generator. */
+/** Generates predefined code without a model, to test what is built around a generator. */
 export class MockGenerator implements CodeGenerator {
   readonly #settings;
   readonly #calls: GeneratorCall[] = [];
@@ -35,17 +35,17 @@ export class MockGenerator implements CodeGenerator {
     else if (code !== undefined) this.setCode(code);
   }
 
-  /** What it was asked so far, in order. */
+  /** All calls so far, in order. */
   get calls(): readonly GeneratorCall[] {
     return this.#calls;
   }
 
-  /** Gives this code from now on. */
+  /** Returns this code from now on. */
   setCode(code: string): void {
     this.setCodeSequence([code]);
   }
 
-  /** Gives these codes one after the other from now on, and then the last one again and again. None: as its behavior is. */
+  /** Returns these codes one after the other, then repeats the last one. With none, its `behavior` applies again. */
   setCodeSequence(codes: readonly string[]): void {
     this.#codes = codes;
     this.#given = 0;

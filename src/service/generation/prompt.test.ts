@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRequest } from '../request.ts';
+import { parseRequest } from '../api/request.ts';
 import { outlineContext } from './context-outline.ts';
 import type { ExecutionFailure } from './generator.ts';
 import { buildPrompt } from './prompt.ts';

@@ -1,5 +1,5 @@
 import { shorten } from '../../text/excerpt.ts';
-import type { PythonExecutionRequest } from '../request.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
 import { outlineContext } from './context-outline.ts';
 import type { ExecutionFailure, SandboxFacts } from './generator.ts';
 import { oneLine, quote } from './quote.ts';
@@ -7,7 +7,7 @@ import { oneLine, quote } from './quote.ts';
 export interface Prompt {
   /** The rules. */
   readonly system: string;
-  /** The task, and what there is to work with. */
+  /** The task and its material. */
   readonly user: string;
 }
 
@@ -24,7 +24,7 @@ const MAX_CODE_CHARS = 6_000;
 const MAX_TRACEBACK_CHARS = 4_000;
 const MAX_ISSUES = 20;
 
-/** What a model is asked. Its length is bounded, whatever the request and the failures hold. */
+/** The prompt for a model. Its length is bounded, whatever the request and the failures contain. */
 export function buildPrompt(
   request: PythonExecutionRequest,
   errorChain: readonly ExecutionFailure[],

@@ -1,4 +1,4 @@
-/** Text of others on its way into a prompt: cut to size, and fenced so that nothing in it can end the fence. */
+/** Puts foreign text into a prompt: shortened, and fenced so that nothing in it can end the fence. */
 import { fenced } from '../../notebook/text.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
 import { shorten } from '../../text/excerpt.ts';
@@ -8,12 +8,12 @@ export interface QuoteOptions {
   readonly language?: string;
 }
 
-/** A block whose fence is longer than any within. */
+/** A block whose fence is longer than any fence in the text. */
 export function quote(text: string, { maxChars, language = 'text' }: QuoteOptions): string {
   return fenced(escapeAnsi(shorten(text.trimEnd(), maxChars)), language);
 }
 
-/** One line without any fence. */
+/** The text as one line, without a fence. */
 export function oneLine(text: string, maxChars: number): string {
   const line = escapeAnsi(text.slice(0, 2 * maxChars))
     .replaceAll(/\s+/g, ' ')

@@ -1,14 +1,14 @@
 import { END, START, StateGraph, type BaseCheckpointSaver, type LangGraphRunnableConfig } from '@langchain/langgraph';
 import { ServiceState, type Step, type Update } from './state.ts';
 
-type Node = (state: ServiceState, config: LangGraphRunnableConfig) => Promise<Update>;
+type GraphNode = (state: ServiceState, config: LangGraphRunnableConfig) => Promise<Update>;
 
-/** The work of the service, one node each. A node says in `next` where the work goes on. */
-export interface Nodes {
-  readonly generate: Node;
-  readonly analyze: Node;
-  readonly approve: Node;
-  readonly execute: Node;
+/** The steps of the service, one node each. A node sets `next` to the node that follows. */
+export interface GraphNodes {
+  readonly generate: GraphNode;
+  readonly analyze: GraphNode;
+  readonly approve: GraphNode;
+  readonly execute: GraphNode;
 }
 
 const NAMES = {
@@ -26,7 +26,7 @@ const NAMES = {
  *      ├──────── approve ──▶ execute, or end when rejected
  *      └── code that failed, or a response instead of a decision
  */
-export function buildGraph(nodes: Nodes, checkpointer: BaseCheckpointSaver) {
+export function buildGraph(nodes: GraphNodes, checkpointer: BaseCheckpointSaver) {
   const onward = ({ next }: ServiceState): (typeof NAMES)[Step] => NAMES[next];
   return new StateGraph(ServiceState)
     .addNode(NAMES.generate, nodes.generate)

@@ -1,76 +1,61 @@
 import { Annotation } from '@langchain/langgraph';
-import type { PythonExecutionRequest } from '../request.ts';
-import type { PythonServiceResult } from '../result.ts';
-import type { ExecutionMethod, ExecutionMode } from '../config/schema.ts';
-import type { FindingKind } from '../analysis/finding.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
+import type { PythonServiceResult } from '../api/result.ts';
+import type { ExecutionMethod } from '../config/schema.ts';
+import type { CallingNode } from '../api/thread.ts';
+import type { Verdict } from '../policy/analysis-result.ts';
 import type { ExecutionFailure } from '../generation/generator.ts';
 import type { InputFile } from '../records/inputs.ts';
-import type { SavedFailure } from './saved-failure.ts';
+import type { FailureJson } from '../api/failure-json.ts';
 
-/** Where the work goes on after a node. */
+/** The node that runs next. */
 export type Step = 'generate' | 'analyze' | 'approve' | 'execute' | 'end';
 
-/** Tries again, counted by what they were for. */
+/** Retries so far, by cause. */
 export interface Retries {
   readonly generation: number;
   readonly execution: number;
 }
 
-/** What analysis and policy made of the code. */
-export interface Verdict {
-  readonly mode: ExecutionMode;
-  readonly warnings: readonly string[];
-  /** As the reviewer is shown it. */
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly reasoning: string;
-  /** Kinds of findings that an approval of this code allows. */
-  readonly approvedKinds: readonly FindingKind[];
-}
-
-/** One call of a node. LangGraph runs it again from its beginning for each answer, with all earlier answers in their order. */
-export interface Caller {
-  readonly id: string;
-  /** Answers that this call has used up for the request. */
-  readonly answers: number;
-}
-
-export type Outcome =
+export type RequestOutcome =
   | { readonly status: 'succeeded'; readonly result: PythonServiceResult }
-  | { readonly status: 'failed'; readonly failure: SavedFailure };
+  | { readonly status: 'failed'; readonly failure: FailureJson };
 
-/** All that is known of a request, checkpointed after each node. Outputs and pictures lie in the record's folder, not here. */
+/** Everything known about a request, checkpointed after each node. Outputs and figures are in the record's folder, not here. */
 export const ServiceState = Annotation.Root({
   request: Annotation<PythonExecutionRequest>(),
   threadId: Annotation<string>(),
-  /** Tells two requests of one thread apart. */
+  /** Distinguishes two requests of the same thread. */
   requestId: Annotation<string>(),
   method: Annotation<ExecutionMethod>(),
   folder: Annotation<string>(),
-  /** Files that came with the request; copies lie in the folder. */
+  /** Files that came with the request. Copies are in the folder. */
   inputs: Annotation<readonly InputFile[]>(),
-  /** Attempts in the folder that belong to an earlier request. */
+  /** Attempts in the folder that belong to earlier requests. */
   attemptsBefore: Annotation<number>(),
-  /** The number of the present code among all that were tried in this folder. */
+  /** The number of the current code among all attempts in this folder. */
   attempt: Annotation<number>(),
   code: Annotation<string>(),
   retries: Annotation<Retries>(),
   failures: Annotation<readonly ExecutionFailure[]>(),
   verdict: Annotation<Verdict | null>(),
-  /** The code was approved, or edited by who may approve: it is asked about no more. */
+  /** A reviewer approved or edited this code, so nobody is asked again. */
   isApproved: Annotation<boolean>(),
   approvalId: Annotation<string | null>(),
-  /** The node of another graph that waits for this request; null when nobody does. */
-  caller: Annotation<Caller | null>(),
-  /** What whoever approves must know before anything else, whatever the code is. */
+  /** The node of another graph that waits for this request, if any. */
+  caller: Annotation<CallingNode | null>(),
+  /** Warnings that a reviewer must see first, whatever the code is. */
   concerns: Annotation<readonly string[]>({ reducer: (_, given) => given, default: () => [] }),
   next: Annotation<Step>(),
-  outcome: Annotation<Outcome | null>(),
+  outcome: Annotation<RequestOutcome | null>(),
 });
 export type ServiceState = typeof ServiceState.State;
 export type Update = Partial<ServiceState>;
+/** The state once analysis has decided about the code. */
+export type JudgedState = ServiceState & { readonly verdict: Verdict };
 
-/** What a request begins with. */
-export function beginning(
+/** The state in which a request starts. */
+export function initialState(
   request: PythonExecutionRequest,
   facts: Pick<
     ServiceState,

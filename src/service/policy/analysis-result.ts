@@ -1,14 +1,19 @@
 import type { Json } from '../../execution/execution.ts';
-import { gravest, type Finding, type Severity } from '../analysis/finding.ts';
+import {
+  highestSeverity,
+  type CodeFinding,
+  type FindingKind,
+  type RiskLevel,
+  type Severity,
+} from '../analysis/finding.ts';
 import type { ExecutionMode, ModeConfiguration } from '../config/schema.ts';
 import type { PolicySubject } from './analyzers.ts';
-import { decisionOf, type Decision, type ExecutionPolicyDecision } from './decision.ts';
-import type { RiskLevel } from '../analysis/risk.ts';
+import { decisionOf, type Judgement, type ExecutionPolicyDecision } from './decision.ts';
 
-/** Everything that is known of code before it runs, and what is to become of it. */
+/** Everything known about code before it runs, and the decision about it. */
 export interface AnalysisResult {
-  readonly decision: Decision;
-  /** False: the code does not run, and nobody is asked. */
+  readonly decision: Judgement;
+  /** False: the code is refused without asking anybody. */
   readonly passed: boolean;
   readonly issues: readonly string[];
   readonly recommendations: readonly string[];
@@ -20,11 +25,33 @@ export interface AnalysisResult {
   readonly needsApproval: boolean;
   readonly approvalReasoning: string;
   readonly executionModeConfig: ModeConfiguration;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CodeFinding[];
   readonly detectedOperations: readonly string[];
   readonly riskCategories: readonly string[];
   readonly domainData: Readonly<Record<string, Json>>;
   readonly additionalContext: Readonly<Record<string, Json>>;
+}
+
+/** What analysis and policy decided about the code, as checkpoints keep it. */
+export interface Verdict {
+  readonly mode: ExecutionMode;
+  readonly warnings: readonly string[];
+  /** As the reviewer sees it. */
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly reasoning: string;
+  /** Kinds of findings that an approval of this code permits. */
+  readonly approvedKinds: readonly FindingKind[];
+}
+
+/** `concerns` come first: reviewers must read them whatever the code is. */
+export function verdictOf(result: AnalysisResult, concerns: readonly string[]): Verdict {
+  return {
+    mode: result.recommendedExecutionMode,
+    warnings: [...concerns, ...result.issues, ...result.recommendations],
+    details: toWire(result),
+    reasoning: result.approvalReasoning,
+    approvedKinds: [...new Set(result.findings.map(({ kind }) => kind))],
+  };
 }
 
 export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDecision): AnalysisResult {
@@ -35,7 +62,7 @@ export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDe
     passed: policy.analysisPassed,
     issues: [...new Set([...noted, ...policy.additionalIssues])],
     recommendations: [...new Set([...advice(findings), ...policy.recommendations])],
-    severity: policy.analysisPassed ? gravest(findings) : 'error',
+    severity: policy.analysisPassed ? highestSeverity(findings) : 'error',
     securityRiskLevel: riskLevel,
     hasEpicsWrites: domain.detectedOperations.includes('epics_writes'),
     hasEpicsReads: domain.detectedOperations.includes('epics_reads'),
@@ -51,7 +78,7 @@ export function analysisResult(subject: PolicySubject, policy: ExecutionPolicyDe
   };
 }
 
-/** The same as it goes over the wire. Environment variables of the mode stay here: they may be secret. */
+/** The result as JSON. It leaves out the mode's environment variables, which may be secret. */
 export function toWire(result: AnalysisResult): { readonly [key: string]: Json } {
   const { kernel_name, allows_writes, requires_approval } = result.executionModeConfig;
   return {
@@ -75,11 +102,11 @@ export function toWire(result: AnalysisResult): { readonly [key: string]: Json }
   };
 }
 
-function advice(findings: readonly Finding[]): string[] {
+function advice(findings: readonly CodeFinding[]): string[] {
   const kinds = new Set(findings.map(({ kind }) => kind));
   return [
     ...(kinds.has('syntax') ? ['Write plain Python that compiles'] : []),
     ...(kinds.has('result-structure') ? ['Store outputs in a dictionary named results'] : []),
-    ...(kinds.has('network') ? ['Sessions have no network unless they were given one'] : []),
+    ...(kinds.has('network') ? ['Sessions have no network unless the configuration allows it'] : []),
   ];
 }

@@ -1,41 +1,41 @@
 import type { Json } from '../../execution/execution.ts';
 import type { Facts } from '../analysis/facts.ts';
-import type { Finding } from '../analysis/finding.ts';
+import type { CodeFinding } from '../analysis/finding.ts';
 import type { Configuration } from '../config/schema.ts';
 import type { ExecutionPolicyDecision } from './decision.ts';
-import type { RiskLevel } from '../analysis/risk.ts';
+import type { RiskLevel } from '../analysis/finding.ts';
 
-/** What analyzers are shown. */
-export interface Subject {
+/** What domain analyzers see. */
+export interface AnalyzedCode {
   readonly code: string;
   readonly facts: Facts;
-  /** What was found so far. */
-  readonly findings: readonly Finding[];
+  /** The findings so far. */
+  readonly findings: readonly CodeFinding[];
   readonly configuration: Configuration;
 }
 
-/** What code would do in the world that it is written for. */
+/** What the code would do in its domain, such as a control system. */
 export interface DomainAnalysis {
   /** Such as `epics_writes` and `epics_reads`. */
   readonly detectedOperations: readonly string[];
   readonly riskCategories: readonly string[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CodeFinding[];
   readonly domainData: Readonly<Record<string, Json>>;
 }
 
-/** Knows what calls mean in some domain. All of them are asked, and what they find is put together. */
+/** Knows what calls mean in a domain. The findings of all domain analyzers are combined. */
 export interface DomainAnalyzer {
   readonly name: string;
-  analyze(subject: Subject): DomainAnalysis | Promise<DomainAnalysis>;
+  analyze(subject: AnalyzedCode): DomainAnalysis | Promise<DomainAnalysis>;
 }
 
-/** What a policy decides on. */
-export interface PolicySubject extends Subject {
+/** What policies see. */
+export interface PolicySubject extends AnalyzedCode {
   readonly domain: DomainAnalysis;
   readonly riskLevel: RiskLevel;
 }
 
-/** Decides what may run. The first one with an opinion decides; undefined leaves it to the next. */
+/** Decides what may run. Returning undefined leaves the decision to the next policy. */
 export interface PolicyAnalyzer {
   readonly name: string;
   decide(subject: PolicySubject): ExecutionPolicyDecision | undefined | Promise<ExecutionPolicyDecision | undefined>;
@@ -44,14 +44,14 @@ export interface PolicyAnalyzer {
 const BUILT_IN_PRIORITY = 100;
 const REGISTERED_PRIORITY = 50;
 
-interface Entry<T> {
+interface RegisteredAnalyzer<T> {
   readonly analyzer: T;
   readonly priority: number;
 }
 
-/** Analyzers by priority, lower first. One that is registered under a name in use takes its place. */
+/** Analyzers by priority, lowest first. Registering a name again replaces the earlier analyzer. */
 export class AnalyzerRegistry<T extends { readonly name: string }> {
-  readonly #entries: Map<string, Entry<T>>;
+  readonly #entries: Map<string, RegisteredAnalyzer<T>>;
 
   constructor(builtIn: readonly T[]) {
     this.#entries = new Map(

@@ -8,7 +8,7 @@ import type { Configuration } from '../config/schema.ts';
 import { toWire, type AnalysisResult } from './analysis-result.ts';
 import type { DomainAnalyzer, PolicyAnalyzer } from './analyzers.ts';
 import { CodeAnalyzer } from './code-analyzer.ts';
-import { approvalSummary, evaluateApproval } from './evaluator.ts';
+import { approvalSummary, evaluateApproval } from './default-policy.ts';
 
 const SELECTIVE = 'approval: { capabilities: { python_execution: { mode: control_writes } } }';
 const WRITES_ON = `${SELECTIVE}\nexecution_control: { epics: { writes_enabled: true } }`;

@@ -1,5 +1,5 @@
 import type { Examiner } from '../analysis/examine.ts';
-import { tidy, type Finding } from '../analysis/finding.ts';
+import { tidy, type CodeFinding } from '../analysis/finding.ts';
 import { securityFindings } from '../analysis/security.ts';
 import type { Configuration } from '../config/schema.ts';
 import { analysisResult, type AnalysisResult } from './analysis-result.ts';
@@ -9,14 +9,14 @@ import {
   type DomainAnalyzer,
   type PolicyAnalyzer,
   type PolicySubject,
-  type Subject,
+  type AnalyzedCode,
 } from './analyzers.ts';
 import { CONTROL_DOMAIN } from './control-domain.ts';
 import { refusal, withinConfiguration, type ExecutionPolicyDecision } from './decision.ts';
 import { DEFAULT_POLICY } from './default-policy.ts';
-import { securityRiskLevel } from '../analysis/risk.ts';
+import { securityRiskLevel } from '../analysis/finding.ts';
 
-/** Says what code would do and what is to become of it. Analyzers of one's own are registered beside the built-in ones. */
+/** Analyzes code and decides about it. Custom analyzers can be registered in addition to the built-in ones. */
 export class CodeAnalyzer {
   readonly domains = new AnalyzerRegistry<DomainAnalyzer>([CONTROL_DOMAIN]);
   readonly policies = new AnalyzerRegistry<PolicyAnalyzer>([DEFAULT_POLICY]);
@@ -32,14 +32,14 @@ export class CodeAnalyzer {
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<AnalysisResult> {
     const facts = await this.#examiner.examine(code, options);
-    const subject: Subject = { code, facts, findings: tidy(securityFindings(facts)), configuration };
+    const subject: AnalyzedCode = { code, facts, findings: tidy(securityFindings(facts)), configuration };
     const domain = await this.#analyzeDomain(subject);
     const findings = tidy([...subject.findings, ...domain.findings]);
     const whole: PolicySubject = { ...subject, findings, domain, riskLevel: securityRiskLevel(findings) };
     return analysisResult(whole, await this.#decide(whole));
   }
 
-  async #analyzeDomain(subject: Subject): Promise<DomainAnalysis> {
+  async #analyzeDomain(subject: AnalyzedCode): Promise<DomainAnalysis> {
     const found: DomainAnalysis[] = [];
     for (const analyzer of this.domains.inOrder()) {
       try {
@@ -59,7 +59,7 @@ export class CodeAnalyzer {
     };
   }
 
-  /** Code that cannot be judged does not run; what the configuration forbids, no policy allows. */
+  /** Refuses code that cannot be analyzed. A policy cannot allow what the configuration forbids. */
   async #decide(subject: PolicySubject): Promise<ExecutionPolicyDecision> {
     const { findings, configuration } = subject;
     const failed = findings.find(({ kind }) => kind === 'analyzer');
@@ -73,13 +73,13 @@ export class CodeAnalyzer {
         return refusal(failure(`policy analyzer ${policy.name}`, error).message);
       }
     }
-    return refusal('Blocked: no policy has decided about this code');
+    return refusal('Blocked: no policy decided about this code');
   }
 }
 
 const NOTHING: DomainAnalysis = { detectedOperations: [], riskCategories: [], findings: [], domainData: {} };
 
-function failure(what: string, error: unknown): Finding {
+function failure(what: string, error: unknown): CodeFinding {
   const message = `Blocked: the ${what} failed: ${error instanceof Error ? error.message : String(error)}`;
   return { kind: 'analyzer', rule: 'analyzer-failed', severity: 'error', line: null, message, name: null };
 }

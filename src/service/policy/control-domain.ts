@@ -1,20 +1,20 @@
 import { controlPatterns } from '../analysis/control-systems.ts';
-import { shownName, type Finding } from '../analysis/finding.ts';
+import { shownName, type CodeFinding } from '../analysis/finding.ts';
 import type { Facts, Use } from '../analysis/facts.ts';
 import { PatternSet, type Match } from '../analysis/patterns.ts';
-import type { DomainAnalysis, DomainAnalyzer, Subject } from './analyzers.ts';
+import type { DomainAnalysis, DomainAnalyzer, AnalyzedCode } from './analyzers.ts';
 
-/** Finds what reads from and writes to control systems, by the configured names. */
+/** Finds reads from and writes to control systems, by the configured names. */
 export const CONTROL_DOMAIN: DomainAnalyzer = { name: 'control-system', analyze };
 
-function analyze({ facts, configuration }: Subject): DomainAnalysis {
+function analyze({ facts, configuration }: AnalyzedCode): DomainAnalysis {
   const { write, read } = controlPatterns(configuration.control_system.patterns);
   const writePatterns = new PatternSet(write);
   const readPatterns = new PatternSet(read);
   const roots = rootsOf(facts);
   const writes = facts.uses.flatMap((use) => findingFor(use, writePatterns.match(use, roots), WRITE));
   const reads = facts.uses
-    .filter((use) => readPatterns.match(use, roots) === 'certain') // `get` is a method of everything
+    .filter((use) => readPatterns.match(use, roots) === 'certain') // many unrelated classes have a `get`
     .flatMap((use) => findingFor(use, 'certain', READ));
   return {
     detectedOperations: [...(writes.length > 0 ? ['epics_writes'] : []), ...(reads.length > 0 ? ['epics_reads'] : [])],
@@ -29,7 +29,7 @@ function analyze({ facts, configuration }: Subject): DomainAnalysis {
 
 const SHOWN_NAMES = 50;
 
-function namesIn(findings: readonly Finding[]): (string | null)[] {
+function namesIn(findings: readonly CodeFinding[]): (string | null)[] {
   return [...new Set(findings.map(({ name }) => name))].slice(0, SHOWN_NAMES);
 }
 
@@ -50,7 +50,7 @@ function findingFor(
   { name, line, how }: Use,
   match: Match | undefined,
   { kind, rule, severity, says }: typeof WRITE | typeof READ,
-): Finding[] {
+): CodeFinding[] {
   if (match === undefined) return [];
   const call = `${shownName(name)}${how === 'called' ? '()' : how === 'stored' ? ' =' : ''}`;
   const verb = match === 'certain' ? says : 'may write to the control system';
@@ -58,7 +58,7 @@ function findingFor(
   return [{ kind, rule, severity, line, message, name }];
 }
 
-/** Libraries that the code imports; `?` when one of them is not known. */
+/** The libraries that the code imports, with `?` for an unknown one. */
 function rootsOf({ imports, dynamic }: Facts): ReadonlySet<string> {
   const roots = imports.map(({ name }) => name.split('.')[0] ?? '');
   return new Set([...roots, ...(dynamic.some(({ name }) => name === 'import') ? ['?'] : [])]);

@@ -1,29 +1,29 @@
 import type { Json } from '../../execution/execution.ts';
 import type { Configuration, ExecutionMode } from '../config/schema.ts';
 
-/** What is to become of code: it runs, somebody is asked first, or it does not run. */
-export type Decision = 'run' | 'ask' | 'refuse';
+/** The decision about code: it runs, a reviewer is asked first, or it is refused. */
+export type Judgement = 'run' | 'ask' | 'refuse';
 
-/** What a policy says of code. */
+/** What a policy decides about code. */
 export interface ExecutionPolicyDecision {
   readonly executionMode: ExecutionMode;
   readonly needsApproval: boolean;
-  /** Why it is asked about, or why not. */
+  /** Why approval is needed, or why not. */
   readonly approvalReasoning: string;
-  /** What the policy adds to the issues that analysis found. */
+  /** Issues in addition to those of the analysis. */
   readonly additionalIssues: readonly string[];
   readonly recommendations: readonly string[];
-  /** False: the code does not run, and nobody is asked. */
+  /** False: the code is refused without asking anybody. */
   readonly analysisPassed: boolean;
   readonly additionalContext: Readonly<Record<string, Json>>;
 }
 
-export function decisionOf({ analysisPassed, needsApproval }: ExecutionPolicyDecision): Decision {
+export function decisionOf({ analysisPassed, needsApproval }: ExecutionPolicyDecision): Judgement {
   if (!analysisPassed) return 'refuse';
   return needsApproval ? 'ask' : 'run';
 }
 
-/** A refusal: the reason is an issue of its own unless analysis has said it already. */
+/** A refusal. The reason becomes an issue, unless `issues` says otherwise. */
 export function refusal(
   reason: string,
   { issues = [reason], recommendations = [] }: { issues?: readonly string[]; recommendations?: readonly string[] } = {},
@@ -41,7 +41,7 @@ export function refusal(
 
 const WRITES_BLOCKED = 'EPICS writes blocked by configuration';
 
-/** The key that forbids writing, if one does. */
+/** The configuration key that forbids writing, if any. */
 export function writeBlock({ execution_control, control_system, framework }: Configuration): string | undefined {
   if (!control_system.writes_enabled) return 'control_system.writes_enabled';
   if (!execution_control.epics.writes_enabled) return 'execution_control.epics.writes_enabled';
@@ -58,8 +58,8 @@ export function writesRefused(key: string): ExecutionPolicyDecision {
 }
 
 /**
- * What no policy can change: code that may not write gets no write access, and a mode that requires approval is asked about
- * unless approval is off for everything.
+ * Enforces what no policy can override: code gets write access only if the configuration allows it, and a mode that requires
+ * approval always needs it, unless approval is disabled globally.
  */
 export function withinConfiguration(
   decision: ExecutionPolicyDecision,

@@ -1,4 +1,4 @@
-/** U-63: every combination of settings and findings, and what becomes of the code. */
+/** U-63: every combination of settings and findings, and the decision about the code. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from '../../host/host.ts';
@@ -46,7 +46,7 @@ const READ_MODE = 'Execution mode read_only requires approval';
 const WRITE_MODES = ['control_writes', 'epics_writes'];
 const HARMLESS = ['none', 'read'];
 
-/** The first row that fits decides; what a row leaves out may be anything. */
+/** The first row that matches decides. A column that a row omits matches anything. */
 const ROWS: readonly Row[] = [
   { code: 'syntax', gives: ['refuse', 'read_only', 'Code that is not valid Python does not run'] },
   { code: 'write', writesEnabled: false, gives: ['refuse', 'read_only', BLOCKED] },
@@ -161,7 +161,7 @@ async function configurationOf(settings: Case): Promise<Configuration> {
 }
 
 test(`U-63, O-71, O-72: all ${CASES.length} combinations are decided as the table says, and every row is needed`, async () => {
-  // The facts are those of real Python, looked up: the same five programs are judged each time.
+  // Real Python supplies the facts once, because the same five programs are analyzed each time.
   const analyzer = new CodeAnalyzer({ examine: async (code) => facts.get(code) ?? assert.fail('unknown code') });
   const used = new Set<Row>();
   for (const settings of CASES) {

@@ -7,22 +7,21 @@ import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../workspace/held-directory.ts';
 import { errnoOf } from '../../workspace/errno.ts';
 import { parsePath } from '../../workspace/names.ts';
-import { ServiceConfigurationError } from '../failures.ts';
-import { ATTEMPTS, type FIGURES, folderName, type INPUTS, isRecordPath, monthOf, type PRODUCTS } from './names.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
+import { folderName, FOLDERS, isRecordPath, monthOf, type RecordSubfolder } from './names.ts';
 
-/** Only for who runs the service: requests and their data are nobody else's business. */
+/** Requests and their data are private to the user who runs the service. */
 const MODE = 0o700;
 const TRIES = 5;
 
-type Part = typeof ATTEMPTS | typeof FIGURES | typeof INPUTS | typeof PRODUCTS;
-type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
+type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
 
-/** The folder of one request. No step into it follows a link, and no file in it is ever half written. */
+/** The folder of one request. Access to it never follows a link, and no file in it is ever half written. */
 export class RecordFolder {
   readonly path: string;
   /** The directory of all records. */
   readonly root: string;
-  /** As seen from the directory of all records. */
+  /** Relative to the directory of all records. */
   readonly relative: string;
 
   private constructor(root: string, relative: string) {
@@ -37,46 +36,49 @@ export class RecordFolder {
       await mkdir(root, { recursive: true, mode: MODE });
       const realRoot = await realpath(root);
       await makeDirectory(path.join(realRoot, month));
-      HeldDirectory.open(path.join(realRoot, month))[Symbol.dispose](); // a link in its place is refused here
+      HeldDirectory.open(path.join(realRoot, month))[Symbol.dispose](); // fails if it is a link
       const relative = await makeFresh(realRoot, month, () => folderName(time, name, randomBytes(4).toString('hex')));
-      await mkdir(path.join(realRoot, relative, ATTEMPTS), { mode: MODE });
+      await mkdir(path.join(realRoot, relative, FOLDERS.attempts), { mode: MODE });
       return new RecordFolder(realRoot, relative);
     });
   }
 
-  /** A folder that `create` made, in this process or another. Anything else is refused, wherever its links lead. */
+  /** Opens a folder that `create` made, in this process or another. Any other folder is refused, also through links. */
   static async open(root: string, folder: string): Promise<RecordFolder> {
     return explained(folder, async () => {
       const realRoot = await realpath(root).catch((error: unknown) => {
-        throw errnoOf(error) === 'ENOENT' ? notARecord(folder, root) : error; // nothing was recorded yet
+        throw errnoOf(error) === 'ENOENT' ? notARecord(folder, root) : error; // there is no record yet
       });
       const relative = path.relative(realRoot, await realpath(path.resolve(realRoot, folder)));
       if (!isRecordPath(relative)) throw notARecord(folder, root);
       HeldDirectory.open(path.join(realRoot, relative))[Symbol.dispose]();
-      await makeDirectory(path.join(realRoot, relative, ATTEMPTS));
+      await makeDirectory(path.join(realRoot, relative, FOLDERS.attempts));
       return new RecordFolder(realRoot, relative);
     });
   }
 
-  /** Readers see the old content or the new one. */
-  async write(name: string, content: Content, part?: Part): Promise<string> {
-    const target = path.join(this.path, part ?? '', name);
+  /** Writes a file. Readers see either the old content or the new one. */
+  async write(name: string, content: FileContent, subfolder?: RecordSubfolder): Promise<string> {
+    const target = path.join(this.path, subfolder ?? '', name);
     return explained(target, async () => {
-      if (part !== undefined) await makeDirectory(path.join(this.path, part));
-      using directory = this.#hold(part);
+      if (subfolder !== undefined) await makeDirectory(path.join(this.path, subfolder));
+      using directory = this.#hold(subfolder);
       await put(directory, name, content);
       return target;
     });
   }
 
-  /** The same for a path below a part of it; directories on the way are made. */
-  async writeBelow(part: Part, inner: string, content: Content): Promise<string> {
+  /** Same as `write`, for a path inside a sub-folder. Creates missing directories. */
+  async writeBelow(subfolder: RecordSubfolder, inner: string, content: FileContent): Promise<string> {
     const { parents, name } = parsePath(inner);
-    const target = path.join(this.path, part, ...parents, name);
+    const target = path.join(this.path, subfolder, ...parents, name);
     return explained(target, async () => {
       await mkdir(path.dirname(target), { recursive: true, mode: MODE });
       using stack = new DisposableStack();
-      const steps = [part, ...parents].reduce((from, step) => stack.use(from.child(step)), stack.use(this.#hold()));
+      const steps = [subfolder, ...parents].reduce(
+        (from, step) => stack.use(from.child(step)),
+        stack.use(this.#hold()),
+      );
       await put(steps, name, content);
       return target;
     });
@@ -86,7 +88,7 @@ export class RecordFolder {
     return this.write(name, `${JSON.stringify(content, undefined, 2)}\n`);
   }
 
-  /** The text of a file in it; null when there is none. */
+  /** The text of a file, or null if there is no such file. */
   async read(name: string): Promise<string | null> {
     return explained(path.join(this.path, name), async () => {
       using directory = this.#hold();
@@ -100,48 +102,48 @@ export class RecordFolder {
     });
   }
 
-  /** The content of a file in it. */
-  async open(name: string, part: Part): Promise<Readable> {
-    return explained(path.join(this.path, part, name), async () => {
-      using directory = this.#hold(part);
+  /** The content of a file. */
+  async open(name: string, subfolder: RecordSubfolder): Promise<Readable> {
+    return explained(path.join(this.path, subfolder, name), async () => {
+      using directory = this.#hold(subfolder);
       return (await directory.openFile(name, process.getuid?.() ?? 0)).stream();
     });
   }
 
-  /** The names in a part of it; none when there is no such part yet. */
-  list(part: Part): string[] {
+  /** The names in a sub-folder, which need not exist yet. */
+  list(subfolder: RecordSubfolder): string[] {
     try {
-      using directory = this.#hold(part);
+      using directory = this.#hold(subfolder);
       return Array.from(directory.entries(), (entry) => entry.name.toString()).toSorted();
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return [];
-      throw failure(path.join(this.path, part), error);
+      throw failure(path.join(this.path, subfolder), error);
     }
   }
 
-  /** Nothing happens if there is no such file. */
-  remove(name: string, part?: Part): void {
-    using directory = this.#hold(part);
+  /** Removes a file if it exists. */
+  remove(name: string, subfolder?: RecordSubfolder): void {
+    using directory = this.#hold(subfolder);
     remove(directory, name);
   }
 
-  /** Removes a part of it with all that is in there; a link in its place goes, not what it leads to. */
-  removeAll(part: Part): void {
-    rmSync(path.join(this.path, part), { recursive: true, force: true });
+  /** Removes a sub-folder and everything in it. If it is a link, only the link is removed. */
+  removeAll(subfolder: RecordSubfolder): void {
+    rmSync(path.join(this.path, subfolder), { recursive: true, force: true });
   }
 
-  #hold(part?: Part): HeldDirectory {
+  #hold(subfolder?: RecordSubfolder): HeldDirectory {
     const folder = HeldDirectory.open(this.path);
-    if (part === undefined) return folder;
+    if (subfolder === undefined) return folder;
     try {
-      return folder.child(part);
+      return folder.child(subfolder);
     } finally {
       folder[Symbol.dispose]();
     }
   }
 }
 
-async function put(directory: HeldDirectory, name: string, content: Content): Promise<void> {
+async function put(directory: HeldDirectory, name: string, content: FileContent): Promise<void> {
   const draft = `.draft-${randomBytes(8).toString('hex')}`;
   try {
     await using file = await directory.createFile(draft);
@@ -193,7 +195,7 @@ function failure(target: string, error: unknown): unknown {
   const errno = errnoOf(error);
   if (errno === undefined || error instanceof ServiceConfigurationError) return error;
   return new ServiceConfigurationError(
-    `The record of the execution cannot be kept at ${target}: ${REASONS.get(errno) ?? errno}. Correct that, or set file_paths.agent_data_dir to another directory.`,
+    `The record of the execution cannot be kept at ${target}: ${REASONS.get(errno) ?? errno}. Fix this, or set file_paths.agent_data_dir to another directory.`,
     { cause: error, technicalDetails: { errno, path: target } },
   );
 }
@@ -203,15 +205,15 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'the service may not write there'],
   ['EROFS', 'the file system is read-only'],
   ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the quota is used up'],
+  ['EDQUOT', 'the disk quota is exceeded'],
   ['ENOENT', 'there is no such directory'],
-  ['EISDIR', 'a directory stands where a file should be'],
-  ['ELOOP', 'a link stands where a directory should be'],
-  ['ENOTDIR', 'a link or a file stands where a directory should be'],
+  ['EISDIR', 'it should be a file but is a directory'],
+  ['ELOOP', 'it should be a directory but is a link'],
+  ['ENOTDIR', 'it should be a directory but is a link or a file'],
 ]);
 
 function notARecord(folder: string, root: string): ServiceConfigurationError {
   return new ServiceConfigurationError(
-    `${folder} is not the folder of an earlier request: those lie in ${root} and are named by the service. Give the folder_path of an earlier result as existing_execution_folder, or leave it out.`,
+    `${folder} is not the folder of an earlier request: those are in ${root}, and the service names them. Pass the folder_path of an earlier result as existing_execution_folder, or omit it.`,
   );
 }

@@ -1,13 +1,13 @@
 import type { Execution, Json } from '../../execution/execution.ts';
-import type { SavedFigures } from './product/figures.ts';
-import type { SavedFiles } from './product/files.ts';
+import type { SavedFigures } from './figures.ts';
+import type { SavedFiles } from './files.ts';
 
-/** Why an execution failed, as its record tells it. An `ExecutionFailure` is one. */
+/** Why an execution failed, as its record shows it. An `ExecutionFailure` is one. */
 export interface FailureReport {
   readonly errorType: string;
   readonly errorMessage: string;
   readonly traceback?: string | null;
-  /** Our fault or the machine's, not the code's. */
+  /** The infrastructure failed, not the code. */
   readonly isInfrastructure?: boolean;
 }
 
@@ -15,14 +15,14 @@ export interface MetadataFacts {
   readonly startedAt: Date;
   readonly endedAt: Date;
   readonly execution: Execution | undefined;
-  /** Undefined for a success. */
+  /** Undefined after a success. */
   readonly failure: FailureReport | undefined;
   readonly executionMode: string | null;
   readonly figures: SavedFigures;
   readonly files: SavedFiles;
 }
 
-/** The content of `execution_metadata.json`; its keys are those that readers of the reference know. */
+/** The content of `execution_metadata.json`, with the keys of the reference implementation. */
 export function executionMetadata(facts: MetadataFacts): Readonly<Record<string, Json>> {
   const { startedAt, endedAt, execution, failure, executionMode, figures, files } = facts;
   const hasRun = execution?.outcome.status === 'succeeded';
@@ -40,7 +40,7 @@ export function executionMetadata(facts: MetadataFacts): Readonly<Record<string,
     results_missing: hasRun && execution.value === undefined,
     results_is_none: execution?.value === null,
     results_saved: failure === undefined,
-    results_save_error: null, // what cannot be saved is thrown, and there is no such file
+    results_save_error: null, // if results cannot be saved, an error is thrown and this file is not written
     figures_saved: figures.names,
     figure_count: figures.names.length,
     figure_errors: figures.errors,

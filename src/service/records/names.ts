@@ -1,5 +1,5 @@
-/** What the folder of a request and the notebooks in it are called. All times are UTC. */
-import type { AttemptStage } from '../result.ts';
+/** Names of record folders and of the files in them. All times are UTC. */
+import type { AttemptStage } from '../api/result.ts';
 
 export const FILES = {
   context: 'context.json',
@@ -8,17 +8,21 @@ export const FILES = {
   notebook: 'notebook.ipynb',
 } as const;
 
-export const ATTEMPTS = 'attempts';
-export const FIGURES = 'figures';
-export const INPUTS = 'inputs';
-/** What the code wrote. */
-export const PRODUCTS = 'files';
+/** The sub-folders of a record. */
+export const FOLDERS = {
+  attempts: 'attempts',
+  figures: 'figures',
+  inputs: 'inputs',
+  /** Files that the code wrote. */
+  files: 'files',
+} as const;
+export type RecordSubfolder = (typeof FOLDERS)[keyof typeof FOLDERS];
 
 const FOLDER = /^\d{4}-\d{2}\/execution_\d{8}_\d{6}_[\w.-]{1,100}_[0-9a-f]{8}$/;
 const ATTEMPT = /^(\d{2,})_\w+_\d{6}\.ipynb$/;
 const FIGURE = /^figure_\d{2,}\.\w+$/;
 
-/** `2024-07`, the directory of a month. */
+/** `2024-07`, the folder of a month. */
 export function monthOf(time: Date): string {
   return time.toISOString().slice(0, 7);
 }
@@ -28,12 +32,12 @@ export function folderName(time: Date, name: string, hex: string): string {
   return `execution_${dateOf(time)}_${clockOf(time)}_${name}_${hex}`;
 }
 
-/** Whether a path, seen from the directory of all records, is that of one. */
+/** Whether a path, relative to the directory of all records, is the path of a record. */
 export function isRecordPath(relative: string): boolean {
   return FOLDER.test(relative);
 }
 
-/** All of an attempt's name but its time. */
+/** The name of an attempt's notebook without its time. */
 export function attemptPrefix(number: number, stage: AttemptStage): string {
   return `${twoDigits(number)}_${stage}_`;
 }
@@ -42,13 +46,13 @@ export function attemptName(number: number, stage: AttemptStage, time: Date): st
   return `${attemptPrefix(number, stage)}${clockOf(time)}.ipynb`;
 }
 
-/** Undefined for a file that is no attempt. */
+/** Undefined for a file that is not an attempt's notebook. */
 export function attemptNumberOf(name: string): number | undefined {
   const number = ATTEMPT.exec(name)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 
-/** What a run behind walls gave, before it was approved. */
+/** The run of a preview, before anybody has approved it. */
 export function previewName(attempt: number): string {
   return `.preview_${twoDigits(attempt)}.json`;
 }

@@ -1,17 +1,17 @@
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import { readPayload } from '../../engine/python-files.ts';
-import type { PythonExecutionRequest } from '../request.ts';
-import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../result.ts';
-import { saveFigures, type SavedFigures } from './product/figures.ts';
-import type { OpenArtifact } from './product/kept.ts';
-import { saveFiles, type SavedFiles } from './product/files.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
+import type { Attempt, AttemptStage, PythonExecutionSuccess } from '../api/result.ts';
+import { saveFigures, type SavedFigures } from './figures.ts';
+import type { OpenArtifact } from './files.ts';
+import { saveFiles, type SavedFiles } from './files.ts';
 import type { RecordFolder } from './folder.ts';
-import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './headers.ts';
+import { attemptHeader, failureHeader, successHeader, type HeaderFacts, type ReviewContext } from './notebooks.ts';
 import { copyInputs, readInput, type InputFile } from './inputs.ts';
 import { executionMetadata, type FailureReport } from './metadata.ts';
-import { attemptName, attemptNumberOf, attemptPrefix, ATTEMPTS, FILES, previewName } from './names.ts';
-import type { Showroom } from './showroom.ts';
+import { attemptName, attemptNumberOf, attemptPrefix, FILES, FOLDERS, previewName } from './names.ts';
+import type { NotebookLinks } from './notebook-links.ts';
 import { attemptNotebook, finalNotebook, type NotebookParts } from './notebooks.ts';
 
 export type NotebookType =
@@ -21,7 +21,7 @@ export type NotebookType =
   | 'final_success'
   | 'final_failure';
 
-/** A notebook that was written. */
+/** A written notebook. */
 export interface NotebookAttempt {
   readonly notebookType: NotebookType;
   readonly attemptNumber: number;
@@ -32,11 +32,11 @@ export interface NotebookAttempt {
   readonly createdAt: string;
 }
 
-/** What is known of an attempt besides its code and its run. */
+/** What is known about an attempt besides its code and its run. */
 export interface AttemptDetails {
   readonly executionMode?: string;
   readonly startedAt?: Date;
-  /** What the run printed and showed in its order; by itself text comes first. */
+  /** What the run printed and displayed, in order. Without it, text comes first. */
   readonly outputs?: readonly TranscriptItem[];
   readonly review?: ReviewContext;
 }
@@ -47,7 +47,7 @@ export interface SuccessDetails extends AttemptDetails {
 
 export interface FailureDetails extends AttemptDetails {
   readonly failure: FailureReport;
-  /** The last one, if any code was generated. */
+  /** The last attempt, if any code was generated. */
   readonly attempt?: Attempt;
 }
 
@@ -55,7 +55,7 @@ export interface RecordParts {
   readonly folder: RecordFolder;
   readonly request: PythonExecutionRequest;
   readonly pythonVersion: string;
-  readonly showroom: Showroom;
+  readonly links: NotebookLinks;
   readonly openArtifact?: OpenArtifact | undefined;
 }
 
@@ -68,7 +68,7 @@ const TYPES: Readonly<Record<AttemptStage, NotebookType>> = {
   succeeded: 'execution_attempt',
 };
 
-/** Keeps what becomes of one request, all of it in one folder. Writing the same thing again changes nothing else. */
+/** The record of one request, in one folder. Recording the same thing again only overwrites it. */
 export class ExecutionRecord {
   readonly #parts: RecordParts;
 
@@ -80,23 +80,25 @@ export class ExecutionRecord {
     return this.#parts.folder.path;
   }
 
-  /** 0 when there is none; a request that goes on in the folder of another counts on from here. */
+  /** 0 if there is none. A request that continues in an earlier folder counts on from this number. */
   get latestAttemptNumber(): number {
-    return this.#parts.folder.list(ATTEMPTS).reduce((latest, name) => Math.max(latest, attemptNumberOf(name) ?? 0), 0);
+    return this.#parts.folder
+      .list(FOLDERS.attempts)
+      .reduce((latest, name) => Math.max(latest, attemptNumberOf(name) ?? 0), 0);
   }
 
-  /** Writes the notebook of an attempt. There is one for each number and stage, however often it is recorded. */
+  /** Writes the notebook of an attempt. There is one per number and stage, however often it is recorded. */
   async recordAttempt(attempt: Attempt, details: AttemptDetails = {}): Promise<NotebookAttempt> {
     const { number, stage } = attempt;
     const header = attemptHeader(attempt, this.#headerFacts(details));
     const text = attemptNotebook(await this.#notebookParts(header, attempt, details));
-    const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, ATTEMPTS);
+    const path = await this.#parts.folder.write(this.#attemptFile(attempt), text, FOLDERS.attempts);
     const name = path.slice(this.folderPath.length + 1);
     const beside = [FILES.context];
     return this.#written({ type: TYPES[stage], number, stage, error: attempt.error ?? null, name, beside });
   }
 
-  /** Copies files for the code of the request into the folder: what was asked about is what will be there. */
+  /** Copies the request's files into the folder, so that the code sees exactly what the reviewer was told about. */
   keepInputs(files: Readonly<Record<string, string>>): Promise<InputFile[]> {
     return copyInputs(this.#parts.folder, files);
   }
@@ -105,24 +107,24 @@ export class ExecutionRecord {
     return readInput(this.#parts.folder, input);
   }
 
-  /** Keeps what a run behind walls gave, for the day on which somebody approves exactly that. */
+  /** Keeps the run of a preview, so that approving it commits exactly this run. */
   async keepPreview(attempt: number, content: string): Promise<void> {
     await this.#parts.folder.write(previewName(attempt), content);
   }
 
-  /** Null when there is none. */
+  /** Null if there is none. */
   readPreview(attempt: number): Promise<string | null> {
     return this.#parts.folder.read(previewName(attempt));
   }
 
-  /** Writes figures, files, results, metadata, the attempt's notebook and, last of all, the final notebook. */
+  /** Writes figures, files, results, metadata, the attempt's notebook and, last, the final notebook. */
   async recordSuccess(
     attempt: Attempt & { readonly execution: Execution },
     details: SuccessDetails,
   ): Promise<PythonExecutionSuccess> {
     const { folder } = this.#parts;
     const { execution } = attempt;
-    const { figures, files } = await this.#saveProducts(execution);
+    const { figures, files } = await this.#saveArtifacts(execution);
     await folder.writeJson(FILES.results, details.results);
     await this.#writeMetadata(attempt, details, { figures, files });
     await this.recordAttempt(attempt, details);
@@ -148,11 +150,11 @@ export class ExecutionRecord {
     };
   }
 
-  /** Writes figures, files, metadata and, last of all, the final notebook. Results of an earlier request in the folder go. */
+  /** Writes figures, files, metadata and, last, the final notebook. Removes the results of an earlier request in the folder. */
   async recordFailure(details: FailureDetails): Promise<NotebookAttempt> {
     const { folder } = this.#parts;
     const { attempt, failure } = details;
-    const { figures, files } = await this.#saveProducts(attempt?.execution);
+    const { figures, files } = await this.#saveArtifacts(attempt?.execution);
     folder.remove(FILES.results);
     await this.#writeMetadata(attempt, details, { figures, files });
     const number = attempt?.number ?? 0;
@@ -169,7 +171,7 @@ export class ExecutionRecord {
     });
   }
 
-  async #saveProducts(execution: Execution | undefined): Promise<Products> {
+  async #saveArtifacts(execution: Execution | undefined): Promise<SavedArtifacts> {
     const { folder, openArtifact } = this.#parts;
     return {
       figures: await saveFigures(folder, execution, openArtifact),
@@ -177,23 +179,23 @@ export class ExecutionRecord {
     };
   }
 
-  /** The one that is there, whenever it was written, or a new one. */
+  /** The existing notebook of this attempt, or a new name. */
   #attemptFile({ number, stage }: Attempt): string {
     const prefix = attemptPrefix(number, stage);
     const isSame = (name: string): boolean => name.startsWith(prefix) && attemptNumberOf(name) === number;
-    return this.#parts.folder.list(ATTEMPTS).find(isSame) ?? attemptName(number, stage, new Date());
+    return this.#parts.folder.list(FOLDERS.attempts).find(isSame) ?? attemptName(number, stage, new Date());
   }
 
   async #writeMetadata(
     attempt: Attempt | undefined,
     details: AttemptDetails & { readonly failure?: FailureReport },
-    products: Products,
+    artifacts: SavedArtifacts,
   ): Promise<void> {
     const { executionMode, failure } = details;
     const execution = attempt?.execution;
     const startedAt = startOf(details, execution);
     const endedAt = new Date(startedAt.getTime() + (execution?.durationMs ?? 0));
-    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, ...products };
+    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, ...artifacts };
     await this.#parts.folder.writeJson(FILES.metadata, executionMetadata(facts));
   }
 
@@ -217,20 +219,20 @@ export class ExecutionRecord {
   }
 
   async #written({ type, number, stage, error = null, name, beside }: Written): Promise<NotebookAttempt> {
-    const { folder, showroom } = this.#parts;
+    const { folder, links } = this.#parts;
     return {
       notebookType: type,
       attemptNumber: number,
       stage,
       notebookPath: `${folder.path}/${name}`,
-      notebookLink: await showroom.show(folder, [name, ...beside]),
+      notebookLink: await links.linkTo(folder, [name, ...beside]),
       errorContext: error,
       createdAt: new Date().toISOString(),
     };
   }
 }
 
-interface Products {
+interface SavedArtifacts {
   readonly figures: SavedFigures;
   readonly files: SavedFiles;
 }
@@ -241,11 +243,11 @@ interface Written {
   readonly stage: NotebookAttempt['stage'];
   readonly error?: string | null | undefined;
   readonly name: string;
-  /** What it reads or shows. */
+  /** The files that the notebook reads or shows. */
   readonly beside: readonly string[];
 }
 
-/** Without word of it, as long before now as the run took. */
+/** If the start is unknown, it is taken to be the duration of the run before now. */
 function startOf({ startedAt }: AttemptDetails, execution: Execution | undefined): Date {
   return startedAt ?? new Date(Date.now() - (execution?.durationMs ?? 0));
 }

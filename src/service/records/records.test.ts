@@ -5,17 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
 import type { Notebook } from '../../notebook/nbformat.ts';
-import { ServiceConfigurationError } from '../failures.ts';
-import { parseRequest } from '../request.ts';
-import type { Attempt } from '../result.ts';
+import { ServiceConfigurationError } from '../api/failures.ts';
+import { parseRequest } from '../api/request.ts';
+import type { Attempt } from '../api/result.ts';
 import { Records } from './records.ts';
-import { FILES_HERE, JupyterShowroom } from './showroom.ts';
+import { FILE_LINKS, JupyterLabLinks } from './notebook-links.ts';
 
 let home: string;
 let records: Records;
 beforeEach(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'records-'));
-  records = new Records({ agentDataDir: home, showroom: FILES_HERE, pythonVersion: '3.12.0' });
+  records = new Records({ agentDataDir: home, links: FILE_LINKS, pythonVersion: '3.12.0' });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
@@ -109,7 +109,7 @@ test('O-21 a success is told with where everything is', async () => {
 test('U-70 three attempts are in one folder, also when they are recorded again, elsewhere and later', async () => {
   const { folderPath } = await records.begin(request);
   for (const number of [1, 2, 3]) {
-    const elsewhere = await new Records({ agentDataDir: home, showroom: FILES_HERE, pythonVersion: '3.12.0' }).open(
+    const elsewhere = await new Records({ agentDataDir: home, links: FILE_LINKS, pythonVersion: '3.12.0' }).open(
       folderPath,
       request,
     );
@@ -265,8 +265,8 @@ test('O-07 O-93 links open: files here, also where the Jupyter server is gone', 
   const local = await (await records.begin(request)).recordSuccess(succeeded(1), { results: {} });
   expect(local.notebookLink).toMatch(/^file:\/\/\//);
   expect(await readFile(fileURLToPath(local.notebookLink), 'utf8')).toContain('Successful Execution');
-  const gone = new JupyterShowroom({ url: 'http://127.0.0.1:9', token: 'x' }, 'executed_scripts');
-  const remote = new Records({ agentDataDir: home, showroom: gone, pythonVersion: '3.12.0' });
+  const gone = new JupyterLabLinks({ url: 'http://127.0.0.1:9', token: 'x' }, 'executed_scripts');
+  const remote = new Records({ agentDataDir: home, links: gone, pythonVersion: '3.12.0' });
   const { notebookLink } = await (await remote.begin(request)).recordSuccess(succeeded(1), { results: {} });
   expect(await readFile(fileURLToPath(notebookLink), 'utf8')).toContain('Successful Execution');
 });
@@ -308,7 +308,7 @@ test('links that stand in the way are not followed', async () => {
     await symlink(outside, path.join(folderPath, 'attempts'));
     await symlink(path.join(outside, 'target'), path.join(folderPath, 'notebook.ipynb'));
     const record = await records.open(folderPath, request);
-    await expect(record.recordAttempt(failed(1))).rejects.toThrow(/a link or a file stands|a link stands/);
+    await expect(record.recordAttempt(failed(1))).rejects.toThrow(/it should be a directory but is a link/);
     await record.recordFailure({ failure: { errorType: 'E', errorMessage: 'm' } });
     expect(await readdir(outside)).toEqual([]);
     expect((await stat(path.join(folderPath, 'notebook.ipynb'))).isFile()).toBe(true);
@@ -333,7 +333,7 @@ test('a write that fails leaves what was there, and no draft', async () => {
   const record = await records.begin(request);
   await mkdir(path.join(record.folderPath, 'notebook.ipynb'));
   const failing = record.recordFailure({ failure: { errorType: 'E', errorMessage: 'm' } });
-  await expect(failing).rejects.toThrow(/cannot be kept at .*notebook\.ipynb: a directory stands/);
+  await expect(failing).rejects.toThrow(/cannot be kept at .*notebook\.ipynb: it should be a file but is a directory/);
   const names = await readdir(record.folderPath);
   expect(names.toSorted()).toEqual(['attempts', 'context.json', 'execution_metadata.json', 'notebook.ipynb']);
 });
@@ -355,8 +355,8 @@ test('a picture that is none is told, not kept', async () => {
   expect(figurePaths.map((file) => path.basename(file))).toEqual(['figure_01.png']);
   const metadata = await readFile(path.join(record.folderPath, 'execution_metadata.json'), 'utf8');
   expect((JSON.parse(metadata) as { figure_errors: string[] }).figure_errors).toEqual([
-    'Figure 1 is not kept: it does not hold image/png.',
-    'Figure 2 is not kept: application/vnd.plotly.v1+json is no picture; it shows in the notebook.',
+    'Figure 1 is not kept: it does not contain image/png.',
+    'Figure 2 is not kept: application/vnd.plotly.v1+json is not an image; the notebook shows it.',
     'Figure 4 is not kept: it was removed.',
   ]);
 });

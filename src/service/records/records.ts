@@ -1,25 +1,25 @@
 import path from 'node:path';
-import type { PythonExecutionRequest } from '../request.ts';
-import type { OpenArtifact } from './product/kept.ts';
+import type { PythonExecutionRequest } from '../api/request.ts';
+import type { OpenArtifact } from './files.ts';
 import { RecordFolder } from './folder.ts';
 import { FILES } from './names.ts';
 import { ExecutionRecord } from './record.ts';
-import type { Showroom } from './showroom.ts';
+import type { NotebookLinks } from './notebook-links.ts';
 
 export interface RecordsSettings {
   /** `file_paths.agent_data_dir`. */
   readonly agentDataDir: string;
-  /** `file_paths.executed_python_scripts_dir`, in that directory. */
+  /** `file_paths.executed_python_scripts_dir`, inside that directory. */
   readonly scriptsDir?: string;
-  /** Where people open notebooks. */
-  readonly showroom: Showroom;
-  /** Of the Python that runs the code. */
+  /** Makes the links under which people open notebooks. */
+  readonly links: NotebookLinks;
+  /** The version of the Python that runs the code. */
   readonly pythonVersion: string;
-  /** Opens pictures that runs saved as files: `interpreter.artifacts.open`. */
+  /** Opens files that runs wrote: `host.artifacts.open`. */
   readonly openArtifact?: OpenArtifact;
 }
 
-/** The records of a service: a folder for each request. */
+/** The records of a service: one folder per request. */
 export class Records {
   readonly #settings: RecordsSettings;
   readonly #rootName: string;
@@ -29,7 +29,7 @@ export class Records {
     this.#rootName = settings.scriptsDir ?? 'executed_scripts';
   }
 
-  /** A new folder, or the one that the request wants to go on in, with the request's context. */
+  /** Creates a folder, or opens the one that the request continues in, and writes the request's context there. */
   async begin(request: PythonExecutionRequest): Promise<ExecutionRecord> {
     const { existingExecutionFolder: existing, executionFolderName: name } = request;
     const folder =
@@ -42,7 +42,7 @@ export class Records {
     return this.#record(folder, request);
   }
 
-  /** The record of a request that began in this process or another. */
+  /** The record of a request that started in this process or another. */
   async open(folderPath: string, request: PythonExecutionRequest): Promise<ExecutionRecord> {
     return this.#record(await RecordFolder.open(this.#root, folderPath), request);
   }
@@ -52,7 +52,7 @@ export class Records {
   }
 
   #record(folder: RecordFolder, request: PythonExecutionRequest): ExecutionRecord {
-    const { pythonVersion, showroom, openArtifact } = this.#settings;
-    return new ExecutionRecord({ folder, request, pythonVersion, showroom, openArtifact });
+    const { pythonVersion, links, openArtifact } = this.#settings;
+    return new ExecutionRecord({ folder, request, pythonVersion, links, openArtifact });
   }
 }

@@ -1,21 +1,21 @@
-/** The types of what a program put into `results`, told by its own Python: JSON does not keep them. */
+/** The Python types of the values in `results`, as the session reports them. JSON does not preserve them. */
 import { z } from 'zod';
 import type { Json } from '../../execution/execution.ts';
 
-/** The variable in which a probe leaves its answer: ask for it as `resultVariable`. */
+/** The variable that holds the probe's answer. Pass it as `resultVariable`. */
 export const TYPES_VARIABLE = '_vivarium_result_types';
 
 const MAX_ANSWER_CHARS = 1_000_000;
 const Name = z.string().max(400);
 
-/** What a value is, and what is in it as far as was looked. */
+/** The type of a value, and of as much of its content as was inspected. */
 export interface ActualType {
-  /** The bare name of its class. */
+  /** The name of its class, without the module. */
   readonly type: string;
   readonly module: string;
-  /** Its classes with their modules, from its own to `object`. */
+  /** Its classes with their modules, from its own class to `object`. */
   readonly mro: readonly string[];
-  /** The different types among its keys, and among its items. */
+  /** The distinct types of its keys and of its items. */
   readonly keys?: readonly ActualType[] | undefined;
   readonly items?: readonly ActualType[] | undefined;
 }
@@ -32,12 +32,13 @@ const ActualType: z.ZodType<ActualType> = z.lazy(() =>
 
 const ResultTypes = z.object({ results: ActualType, names: z.record(z.string(), ActualType) });
 
-/** Of `results` itself, and of what is in it by name. */
+/** The type of `results` itself, and the types of its values by name. */
 export type ResultTypes = Readonly<z.infer<typeof ResultTypes>>;
 
 /**
- * Python to run in the session after the code. `source` is the text of `python/_vivarium/payloads/result_types.py`; it gets a
- * namespace of its own, since programs like to call their variables `list`, `type` or `sum`.
+ * Python code to run in the session after the program. `source` is the text of
+ * `python/_vivarium/payloads/result_types.py`; it runs in its own namespace, since programs may have variables such as
+ * `list`, `type` or `sum`.
  */
 export function typesProbe(source: string, names: readonly string[]): string {
   const asked = JSON.stringify(names.map((name) => name.toWellFormed()));
@@ -46,19 +47,19 @@ export function typesProbe(source: string, names: readonly string[]): string {
   return `${TYPES_VARIABLE} = (lambda python, space: (${run}, ${call})[1])(__import__("builtins"), {"__name__": "result_types"})`;
 }
 
-/** Undefined when the answer is no good: the program is free to spoil it, and only fools itself. */
+/** Undefined if the answer is invalid. A program can spoil it, but only to its own disadvantage. */
 export function parseTypes(answer: Json | undefined): ResultTypes | undefined {
   if (typeof answer !== 'string' || answer.length > MAX_ANSWER_CHARS) return undefined;
   try {
     return ResultTypes.safeParse(JSON.parse(answer)).data;
   } catch {
-    return undefined; // not JSON, or nested deeper than the stack
+    return undefined; // not JSON, or nested too deeply
   }
 }
 
 const MAX_LISTED = 3;
 
-/** As one says it: `list of str and int`, `pandas DataFrame`. */
+/** A readable description: `list of str and int`, `pandas DataFrame`. */
 export function describeActual({ type, module, items }: ActualType): string {
   const name = type === 'NoneType' ? 'None' : type;
   const [library = ''] = module.split('.');

@@ -5,42 +5,42 @@ export type ExpectedType =
   | { readonly kind: 'union'; readonly members: readonly ExpectedType[] }
   | {
       readonly kind: 'class';
-      /** One of our words for built-in types, such as `int` or `none`, or the full name of a class. */
+      /** A canonical name of a built-in type, such as `int` or `none`, or the full name of a class. */
       readonly name: string;
-      /** Of the items, or of keys and items; empty when nothing is said of them. */
+      /** Types of the items, or of keys and items. Empty if not specified. */
       readonly parameters: readonly ExpectedType[];
     };
 
 const MAX_CHARS = 500;
 const MAX_DEPTH = 10;
 
-/** Other spellings of what is looked up by one name. Most are taken in any case. */
+/** Canonical names by spelling, in lower case. */
 const NAMES: Readonly<Record<string, string>> = {
-  ...spelled('any', 'any object json value'),
-  ...spelled('none', 'none nonetype null'),
-  ...spelled('str', 'str string text'),
-  ...spelled('int', 'int integer'),
-  ...spelled('float', 'float double'),
-  ...spelled('number', 'number numeric'),
-  ...spelled('bool', 'bool boolean'),
-  ...spelled('dict', 'dict dictionary mapping'),
-  ...spelled('list', 'list'),
-  ...spelled('tuple', 'tuple'),
-  ...spelled('set', 'set'),
-  ...spelled('sequence', 'sequence array iterable'),
-  ...spelled('builtins.bytes', 'bytes'),
-  ...spelled('builtins.complex', 'complex'),
-  ...spelled('builtins.frozenset', 'frozenset'),
-  ...spelled('pandas.DataFrame', 'pandas.dataframe pd.dataframe dataframe'),
-  ...spelled('pandas.Series', 'pandas.series pd.series series'),
-  ...spelled('numpy.ndarray', 'numpy.ndarray np.ndarray ndarray numpy.array np.array'),
-  ...spelled('datetime', 'datetime datetime.datetime timestamp pandas.timestamp pd.timestamp'),
-  ...spelled('datetime.date', 'date datetime.date'),
-  ...spelled('datetime.timedelta', 'timedelta datetime.timedelta'),
-  ...spelled('pathlib.PurePath', 'path pathlib.path'),
+  ...spellings('any', 'any object json value'),
+  ...spellings('none', 'none nonetype null'),
+  ...spellings('str', 'str string text'),
+  ...spellings('int', 'int integer'),
+  ...spellings('float', 'float double'),
+  ...spellings('number', 'number numeric'),
+  ...spellings('bool', 'bool boolean'),
+  ...spellings('dict', 'dict dictionary mapping'),
+  ...spellings('list', 'list'),
+  ...spellings('tuple', 'tuple'),
+  ...spellings('set', 'set'),
+  ...spellings('sequence', 'sequence array iterable'),
+  ...spellings('builtins.bytes', 'bytes'),
+  ...spellings('builtins.complex', 'complex'),
+  ...spellings('builtins.frozenset', 'frozenset'),
+  ...spellings('pandas.DataFrame', 'pandas.dataframe pd.dataframe dataframe'),
+  ...spellings('pandas.Series', 'pandas.series pd.series series'),
+  ...spellings('numpy.ndarray', 'numpy.ndarray np.ndarray ndarray numpy.array np.array'),
+  ...spellings('datetime', 'datetime datetime.datetime timestamp pandas.timestamp pd.timestamp'),
+  ...spellings('datetime.date', 'date datetime.date'),
+  ...spellings('datetime.timedelta', 'timedelta datetime.timedelta'),
+  ...spellings('pathlib.PurePath', 'path pathlib.path'),
 };
 
-/** Undefined for words that are no type: such a result is only looked for, not at. */
+/** Undefined if the text is not a type. Such a result must exist, but its type is not checked. */
 export function parseExpectedType(text: string): ExpectedType | undefined {
   if (text.length > MAX_CHARS) return undefined;
   const tokens = text.match(/[A-Za-z_][\w.]*|\.\.\.|\S/g) ?? [];
@@ -104,7 +104,7 @@ function named(written: string, parameters: readonly ExpectedType[]): ExpectedTy
   if (known === 'any') return { kind: 'any' };
   if (known === 'sequence') return oneOf(['list', 'tuple', 'numpy.ndarray', 'pandas.Series'], parameters);
   if (known !== undefined) return { kind: 'class', name: known, parameters };
-  // A word in small letters is a description; what has a dot or a capital names a class.
+  // A lower-case word is a description. A dot or a capital letter means that it names a class.
   return /[A-Z.]/.test(written) ? { kind: 'class', name: written, parameters: [] } : undefined;
 }
 
@@ -117,6 +117,6 @@ function joined(members: readonly ExpectedType[]): ExpectedType {
   return first !== undefined && members.length === 1 ? first : { kind: 'union', members };
 }
 
-function spelled(name: string, spellings: string): Record<string, string> {
-  return Object.fromEntries(spellings.split(' ').map((spelling) => [spelling, name]));
+function spellings(name: string, words: string): Record<string, string> {
+  return Object.fromEntries(words.split(' ').map((spelling) => [spelling, name]));
 }

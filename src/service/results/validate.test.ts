@@ -26,7 +26,7 @@ test('U-33 what is missing or of another type is told so that the next code can 
   expect(results).toEqual({ trends: 'up', statistics: {}, rates: ['a', 1] });
   expect(problems).toEqual([
     'results["trends"] is a str, expected list.',
-    'results["visualizations"] is missing; it must be there as list.',
+    'results["visualizations"] is missing; it must be list.',
     'results["rates"] is a list of str and int, expected list[float].',
   ]);
 });
@@ -68,11 +68,11 @@ test('what was cut is a problem where it was asked for and else noted, and too m
   const cut = { _type: 'truncated', type: 'list', length: 9, shown: 1, value: [1] };
   expect(validateResults({ rows: { inner: [0, cut] } }, {})).toMatchObject({
     problems: [],
-    notes: ['results["rows"]["inner"][1] is too large and is cut.'],
+    notes: ['results["rows"]["inner"][1] is too large and was truncated.'],
   });
   expect(validateResults({ rows: { inner: cut } }, { rows: 'dict' }, { maxMb: 3 })).toMatchObject({
     problems: [
-      expect.stringMatching(/^results\["rows"\]\["inner"\] is too large: all of `results` may have 3 MB as JSON/),
+      expect.stringMatching(/^results\["rows"\]\["inner"\] is too large: all of `results` may be 3 MB as JSON/),
     ],
     notes: [],
   });
@@ -90,8 +90,8 @@ test('O-97 moments are plain text in the results', () => {
 
 test('words that are no type are only looked for', () => {
   const { problems, notes } = validateResults({ a: 1 }, { a: 'summary of the data', b: 'a nice list' });
-  expect(problems).toEqual(['results["b"] is missing; it must be there as a nice list.']);
-  expect(notes[0]).toMatch(/no type that can be checked/);
+  expect(problems).toEqual(['results["b"] is missing; it must be a nice list.']);
+  expect(notes[0]).toMatch(/not a type that can be checked/);
 });
 
 test.for([

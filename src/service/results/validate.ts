@@ -1,78 +1,78 @@
 import type { Json } from '../../execution/execution.ts';
 import { describeActual, type ResultTypes } from './actual-type.ts';
 import { parseExpectedType } from './expected-type.ts';
-import { couldBe } from './json-match.ts';
+import { couldBe } from './match.ts';
 import { matches } from './match.ts';
-import { cutParts, toRecord, withPlainMoments } from './record.ts';
+import { membersOf, truncatedPaths, withPlainDates } from './encoded.ts';
 
-/** What a run put into `results`, held against what was asked for. */
+/** The `results` of a run, checked against what the request expects. */
 export interface ResultsVerdict {
-  /** Null when `results` is no dictionary. */
+  /** Null if `results` is not a dictionary. */
   readonly results: Readonly<Record<string, Json>> | null;
-  /** Each a sentence that tells the next generation what to do. None: the results are as expected. */
+  /** Sentences for the next generation. Empty if the results are as expected. */
   readonly problems: readonly string[];
-  /** What could not be checked or did not fit; no reason to fail. */
+  /** What could not be checked or was truncated. Not a reason to fail. */
   readonly notes: readonly string[];
 }
 
 const MAX_PROBLEMS = 20;
 const STORE = 'Store what the task asks for in a dictionary named `results`, at the top level of the code';
 
-export interface Known {
-  /** The real ones, if Python told; without them only what the encoded values show can be checked. */
+export interface ResultFacts {
+  /** The types that Python reported. Without them, only the encoded values can be checked. */
   readonly types?: ResultTypes | undefined;
-  /** What there is room for, to be told. */
+  /** The size limit, for messages. */
   readonly maxMb?: number;
 }
 
-/** Checks the encoded value of `results`: undefined when there is no such variable. */
+/** Checks the encoded value of `results`, which is undefined if there is no such variable. */
 export function validateResults(
   value: Json | undefined,
   expected: Readonly<Record<string, string>>,
-  { types, maxMb }: Known = {},
+  { types, maxMb }: ResultFacts = {},
 ): ResultsVerdict {
   if (value === undefined) return invalid(`The code ended without a variable \`results\`. ${STORE}.`);
   if (value === null) return invalid(`\`results\` is None. ${STORE}.`);
   const isDict = types === undefined || types.results.mro.includes('builtins.dict');
-  const record = isDict ? toRecord(value) : { problem: `it is ${withArticle(types.results.type)}` };
+  const record = isDict ? membersOf(value) : { problem: `it is ${withArticle(types.results.type)}` };
   if ('problem' in record) return invalid(`\`results\` is not a dictionary by name: ${record.problem}. ${STORE}.`);
   const problems: string[] = [];
   const isExpected = ([name]: readonly [string, Json]): boolean => Object.hasOwn(expected, name);
   const members = Object.entries(record.members);
-  const notes = cutIn(members.filter((member) => !isExpected(member))).map(
-    (path) => `${path} is too large and is cut.`,
+  const notes = truncatedIn(members.filter((member) => !isExpected(member))).map(
+    (path) => `${path} is too large and was truncated.`,
   );
-  problems.push(...cutIn(members.filter(isExpected)).map((path) => `${path} is too large: ${roomFor(maxMb)}.`));
+  problems.push(...truncatedIn(members.filter(isExpected)).map((path) => `${path} is too large: ${roomFor(maxMb)}.`));
   for (const [name, type] of Object.entries(expected)) {
     const finding = check(name, type, record.members, types);
     if ('problem' in finding) problems.push(finding.problem);
     else if (finding.note !== undefined) notes.push(finding.note);
   }
-  return { results: withPlainMoments(record.members), problems: bounded(problems), notes };
+  return { results: withPlainDates(record.members), problems: bounded(problems), notes };
 }
 
-function cutIn(members: readonly (readonly [string, Json])[]): string[] {
-  return members.flatMap(([name, value]) => cutParts(value, `results[${JSON.stringify(name)}]`));
+function truncatedIn(members: readonly (readonly [string, Json])[]): string[] {
+  return members.flatMap(([name, value]) => truncatedPaths(value, `results[${JSON.stringify(name)}]`));
 }
 
 function roomFor(maxMb: number | undefined): string {
-  const room = maxMb === undefined ? 'it does not fit' : `all of \`results\` may have ${maxMb} MB as JSON`;
-  return `${room}. Keep in it what the task asks for, write large data to a file in the current directory, and give its name`;
+  const room = maxMb === undefined ? 'it does not fit' : `all of \`results\` may be ${maxMb} MB as JSON`;
+  return `${room}. Keep only what the task asks for in it, write large data to a file in the current directory, and return the file name`;
 }
 
-type Finding = { readonly problem: string } | { readonly note?: string };
+type TypeCheck = { readonly problem: string } | { readonly note?: string };
 
 function check(
   name: string,
   typeText: string,
   members: Readonly<Record<string, Json>>,
   types: ResultTypes | undefined,
-): Finding {
+): TypeCheck {
   const where = `results[${JSON.stringify(name)}]`;
   const value = Object.hasOwn(members, name) ? members[name] : undefined;
-  if (value === undefined) return { problem: `${where} is missing; it must be there as ${typeText}.` };
+  if (value === undefined) return { problem: `${where} is missing; it must be ${typeText}.` };
   const expected = parseExpectedType(typeText);
-  if (expected === undefined) return { note: `${where} is there; "${typeText}" is no type that can be checked.` };
+  if (expected === undefined) return { note: `${where} exists, but "${typeText}" is not a type that can be checked.` };
   const actual = types && Object.hasOwn(types.names, name) ? types.names[name] : undefined;
   if (actual === undefined) {
     return couldBe(expected, value)

@@ -1,20 +1,20 @@
 import type { Pool, PoolClient } from 'pg';
 import { VivariumError } from '../../errors.ts';
-import type { Database, Row } from '../database.ts';
-import { literal, type Sql } from '../sql.ts';
+import type { Database, Row } from '../database/database.ts';
+import { literal, type Sql } from '../database/sql.ts';
 import { SCHEMA } from './schema.ts';
 
-/** PostgreSQL as the approvals and the audit log see it. */
+/** PostgreSQL as the database of approvals and the audit log. */
 export class PostgresDatabase implements Database {
   readonly tables = { approvals: literal(`${SCHEMA}.approvals`), audit: literal(`${SCHEMA}.audit`) };
   readonly now = literal('CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)');
   readonly #pool: Pool;
-  readonly #place: string;
+  readonly #serverName: string;
 
-  /** `place` names the server in messages, without a password. */
-  constructor(pool: Pool, place: string) {
+  /** `serverName` names the server in messages, without a password. */
+  constructor(pool: Pool, serverName: string) {
     this.#pool = pool;
-    this.#place = place;
+    this.#serverName = serverName;
   }
 
   async query(statement: Sql): Promise<Row[]> {
@@ -31,9 +31,9 @@ export class PostgresDatabase implements Database {
     });
   }
 
-  /** Lends a connection. One on which something failed is closed, which also takes back an open transaction. */
+  /** Lends a connection. After a failure the connection is closed, which also rolls back an open transaction. */
   async withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    return this.guard(async () => {
+    return this.translatingErrors(async () => {
       const client = await this.#pool.connect();
       let hasFailed = true;
       try {
@@ -46,8 +46,8 @@ export class PostgresDatabase implements Database {
     });
   }
 
-  /** Tells every failure as one of the storage. */
-  async guard<T>(work: () => Promise<T>): Promise<T> {
+  /** Turns every failure into a `STORAGE_FAILED`. */
+  async translatingErrors<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -60,7 +60,7 @@ export class PostgresDatabase implements Database {
     const reason = error instanceof Error ? error.message || error.name : String(error);
     return new VivariumError(
       'STORAGE_FAILED',
-      `PostgreSQL at ${this.#place} failed: ${reason}. Check that it runs, that the URL is right and that its user may create and write tables there.`,
+      `PostgreSQL at ${this.#serverName} failed: ${reason}. Check that the server runs, that the URL is correct and that its user may create and write tables.`,
       { cause: error },
     );
   }

@@ -1,19 +1,18 @@
 import type { Pool } from 'pg';
 import { VivariumError } from '../../errors.ts';
-import type { Backend } from '../database.ts';
+import type { Backend } from '../database/database.ts';
 import { PostgresDatabase } from './database.ts';
-import { loadPostgres } from './packages.ts';
 import { createSaver } from './saver.ts';
 import { migratePostgres } from './schema.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Longer than another process needs to make all tables, which is the longest that is waited for. */
+/** Longer than another process needs to create all tables, which is the longest wait there is. */
 const QUERY_TIMEOUT_MS = 60_000;
 
-/** Connects to the server, and makes the tables if they are missing. */
+/** Connects to the server. Creates the tables if they are missing. */
 export async function openPostgres(url: string): Promise<Backend> {
-  const place = placeOf(url);
+  const serverName = serverNameOf(url);
   const { Pool, PostgresSaver } = await loadPostgres();
   const pool = new Pool({
     connectionString: url,
@@ -23,7 +22,7 @@ export async function openPostgres(url: string): Promise<Backend> {
     application_name: 'vivarium',
   });
   surviveLostConnections(pool);
-  const database = new PostgresDatabase(pool, place);
+  const database = new PostgresDatabase(pool, serverName);
   const checkpointer = createSaver(PostgresSaver, pool, database);
   try {
     await database.withClient((client) => migratePostgres(client, () => checkpointer.setup()));
@@ -34,23 +33,44 @@ export async function openPostgres(url: string): Promise<Backend> {
   return { database, checkpointer, close: () => checkpointer.end() };
 }
 
-/** A connection that breaks while nobody uses it is replaced when somebody does; unheard it would end the process. */
+/** The pool replaces a connection that breaks while idle. Without a listener, its error would end the process. */
 function surviveLostConnections(pool: Pool): void {
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined)); // while it is lent; its query fails anyway
+  pool.on('connect', (client) => client.on('error', () => undefined)); // while it is lent out; its query fails as well
 }
 
-/** Host and database: what a message may show. */
-function placeOf(url: string): string {
+/** Server and database, without user and password: what a message may show. */
+function serverNameOf(url: string): string {
   try {
     const { host, pathname, searchParams } = new URL(url);
     return `${host || searchParams.get('host') || 'localhost'}${pathname}`;
   } catch (cause) {
-    // The parser's message holds the URL, and that the password.
+    // The parser's message contains the URL, and with it the password.
     throw new VivariumError(
       'CONFIG_INVALID',
-      'The URL of the PostgreSQL server cannot be read. It must look like postgres://user:password@host:5432/database.',
+      'The URL of the PostgreSQL server is not valid. It must look like postgres://user:password@host:5432/database.',
       { cause: cause instanceof Error ? cause.name : undefined },
+    );
+  }
+}
+
+const MISSING = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
+
+/** The packages for PostgreSQL are optional, so they are loaded only when they are used. */
+async function loadPostgres() {
+  try {
+    const [{ default: pg }, { PostgresSaver }] = await Promise.all([
+      import('pg'),
+      import('@langchain/langgraph-checkpoint-postgres'),
+    ]);
+    return { Pool: pg.Pool, PostgresSaver };
+  } catch (cause) {
+    const isMissing = cause instanceof Error && 'code' in cause && MISSING.has(String(cause.code));
+    if (!isMissing) throw cause;
+    throw new VivariumError(
+      'STORAGE_FAILED',
+      'PostgreSQL needs two packages that are not installed with Vivarium. Run: npm install pg @langchain/langgraph-checkpoint-postgres',
+      { cause },
     );
   }
 }

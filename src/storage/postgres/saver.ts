@@ -1,50 +1,38 @@
-/** LangGraph's own checkpointer for PostgreSQL, whose failures are told as all others of the storage are. */
+/** LangGraph's own checkpointer for PostgreSQL, with failures turned into `STORAGE_FAILED`. */
 import type { RunnableConfig } from '@langchain/core/runnables';
-import type {
-  ChannelVersions,
-  Checkpoint,
-  CheckpointListOptions,
-  CheckpointMetadata,
-  CheckpointTuple,
-  PendingWrite,
-} from '@langchain/langgraph-checkpoint';
+import type { CheckpointListOptions, CheckpointTuple, PendingWrite } from '@langchain/langgraph-checkpoint';
 import type { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import type { Pool } from 'pg';
 import type { PostgresDatabase } from './database.ts';
 import { SCHEMA } from './schema.ts';
 
-/** The class is given, not imported: the package that has it may be absent. */
+/** The class is a parameter, not an import, because its package is optional. */
 export function createSaver(Base: typeof PostgresSaver, pool: Pool, database: PostgresDatabase): PostgresSaver {
-  class GuardedSaver extends Base {
+  class TranslatingSaver extends Base {
     override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-      return database.guard(() => super.getTuple(config));
+      return database.translatingErrors(() => super.getTuple(config));
     }
 
     override async *list(config: RunnableConfig, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
       const tuples = super.list(config, options);
       for (;;) {
-        const next = await database.guard(() => tuples.next());
+        const next = await database.translatingErrors(() => tuples.next());
         if (next.done === true) return;
         yield next.value;
       }
     }
 
-    override async put(
-      config: RunnableConfig,
-      checkpoint: Checkpoint,
-      metadata: CheckpointMetadata,
-      newVersions: ChannelVersions,
-    ): Promise<RunnableConfig> {
-      return database.guard(() => super.put(config, checkpoint, metadata, newVersions));
+    override async put(...call: Parameters<PostgresSaver['put']>): Promise<RunnableConfig> {
+      return database.translatingErrors(() => super.put(...call));
     }
 
     override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
-      return database.guard(() => super.putWrites(config, writes, taskId));
+      return database.translatingErrors(() => super.putWrites(config, writes, taskId));
     }
 
     override async deleteThread(threadId: string): Promise<void> {
-      return database.guard(() => super.deleteThread(threadId));
+      return database.translatingErrors(() => super.deleteThread(threadId));
     }
   }
-  return new GuardedSaver(pool, undefined, { schema: SCHEMA });
+  return new TranslatingSaver(pool, undefined, { schema: SCHEMA });
 }

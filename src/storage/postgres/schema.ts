@@ -1,15 +1,16 @@
-/** The tables in PostgreSQL, one text for each version that there has been. */
+/** The tables in PostgreSQL: one text per schema version. */
 import type { PoolClient } from 'pg';
 import { VivariumError } from '../../errors.ts';
-import { approvalsTable, auditTable } from '../tables.ts';
+import { approvalsTable } from '../approvals/table.ts';
+import { auditTable } from '../audit/audit-log.ts';
 
-/** Everything of ours lies in a schema of its own, beside whatever else the database holds. */
+/** All tables are in a schema of their own, apart from whatever else the database holds. */
 export const SCHEMA = 'vivarium';
 
-/** Any number will do, as long as all who migrate use the same. */
+/** An arbitrary number, the same for every process that migrates. */
 const MIGRATION_LOCK = 0x76_69_76_61;
 
-const AUDIT_GUARDS = `
+const AUDIT_TRIGGERS = `
   CREATE FUNCTION ${SCHEMA}.refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'the audit log only grows'; END $$;
   CREATE TRIGGER audit_no_change BEFORE UPDATE OR DELETE ON ${SCHEMA}.audit
@@ -20,18 +21,18 @@ const AUDIT_GUARDS = `
 const VERSIONS = [
   approvalsTable(`${SCHEMA}.approvals`) +
     auditTable(`${SCHEMA}.audit`, 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY') +
-    AUDIT_GUARDS,
+    AUDIT_TRIGGERS,
 ];
 
 /**
- * Brings the tables up to date, those of LangGraph through `setUpCheckpoints`, which uses another connection and is not
- * safe when two do it at once. Of processes that start at once one does it, the others wait and find it done.
+ * Brings the tables up to date. `setUpCheckpoints` does so for LangGraph's tables; it uses another connection and is not
+ * safe to run concurrently. If several processes start together, one migrates and the others wait for it.
  */
 export async function migratePostgres(client: PoolClient, setUpCheckpoints: () => Promise<void>): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await setUpCheckpoints(); // makes the schema as well
+    await setUpCheckpoints(); // also creates the schema
     await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA}.version (number INTEGER NOT NULL)`);
     const { rows } = await client.query<{ number: number }>(`SELECT number FROM ${SCHEMA}.version`);
     const found = rows[0]?.number ?? 0;
@@ -41,7 +42,7 @@ export async function migratePostgres(client: PoolClient, setUpCheckpoints: () =
     else await client.query(`UPDATE ${SCHEMA}.version SET number = $1`, [VERSIONS.length]);
     await client.query('COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined); // the connection may be gone, and the transaction with it
+    await client.query('ROLLBACK').catch(() => undefined); // a lost connection has rolled back already
     throw error;
   }
 }
@@ -49,6 +50,6 @@ export async function migratePostgres(client: PoolClient, setUpCheckpoints: () =
 function tooNew(found: number): VivariumError {
   return new VivariumError(
     'STORAGE_FAILED',
-    `The PostgreSQL database has tables of version ${found}; this Vivarium knows versions up to ${VERSIONS.length}, so a newer one made them. Use that one, or another database.`,
+    `The PostgreSQL database has schema version ${found}, but this Vivarium supports versions up to ${VERSIONS.length}: a newer Vivarium created it. Use that version, or another database.`,
   );
 }

@@ -1,4 +1,4 @@
-/** Which checkpoint LangGraph means: it says so in three untyped fields of a config. */
+/** Reads which checkpoint LangGraph means from the three untyped fields of a config. */
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
@@ -9,7 +9,7 @@ const Configurable = z.object({
   checkpoint_id: z.string().optional(),
 });
 
-/** Names one checkpoint. */
+/** Identifies one checkpoint. */
 export interface CheckpointKey {
   readonly threadId: string;
   readonly namespace: string;
@@ -25,7 +25,7 @@ export function readKey({ configurable }: RunnableConfig): PartialKey {
   return { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id || undefined };
 }
 
-/** `name` is what LangGraph calls `part`. */
+/** `name` is LangGraph's name for `part`, used in the message. */
 export function requireId<Key extends PartialKey, Part extends keyof CheckpointKey>(
   name: string,
   key: Key,

@@ -2,7 +2,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 import type { CheckpointKey } from './checkpoint-key.ts';
 import type { SqliteFile } from './file.ts';
 
-/** A value as LangGraph's serializer writes it: bytes, and how to read them. */
+/** A value as LangGraph's serializer writes it: bytes, and the type needed to read them. */
 export interface Typed {
   readonly type: string;
   readonly bytes: Uint8Array;
@@ -14,7 +14,7 @@ export interface CheckpointRow extends CheckpointKey {
   readonly metadata: Typed;
 }
 
-type Summary = CheckpointKey & Pick<CheckpointRow, 'metadata'>;
+type CheckpointSummary = CheckpointKey & Pick<CheckpointRow, 'metadata'>;
 
 interface NewCheckpoint extends CheckpointRow {
   readonly channels: readonly { readonly channel: string; readonly version: string; readonly value: Typed }[];
@@ -32,12 +32,12 @@ interface WriteRow {
   readonly value: Typed;
 }
 
-type Output = Record<string, SQLOutputValue>;
+type SqlRow = Record<string, SQLOutputValue>;
 
 const TABLES = ['checkpoints', 'channel_values', 'pending_writes'] as const;
 const OF_CHECKPOINT = 'thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?';
 
-/** The three tables of checkpoints. They are strict, so that what they hold has the types that it was given. */
+/** The three tables of checkpoints. They are strict, so their values have the declared types. */
 export class CheckpointRows {
   readonly #file: SqliteFile;
 
@@ -45,7 +45,7 @@ export class CheckpointRows {
     this.#file = file;
   }
 
-  /** The one named, else the newest: ids grow with time. */
+  /** The named checkpoint, or the newest one. Ids grow with time. */
   find(threadId: string, namespace: string, checkpointId: string | undefined): CheckpointRow | undefined {
     const newest = 'thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id DESC LIMIT 1';
     const [condition, values] =
@@ -56,8 +56,11 @@ export class CheckpointRows {
     return row === undefined ? undefined : toCheckpoint(row);
   }
 
-  /** Newest first, without their contents. */
-  summaries(key: { readonly [Part in keyof CheckpointKey]?: string | undefined }, beforeId?: string): Summary[] {
+  /** Newest first, without contents. */
+  summaries(
+    key: { readonly [Part in keyof CheckpointKey]?: string | undefined },
+    beforeId?: string,
+  ): CheckpointSummary[] {
     const conditions = [
       ['thread_id = ?', key.threadId],
       ['checkpoint_ns = ?', key.namespace],
@@ -82,7 +85,7 @@ export class CheckpointRows {
     return row === undefined ? undefined : typed(row['type'], row['value']);
   }
 
-  /** In the order in which they were written. */
+  /** In the order of writing. */
   writes({ threadId, namespace, checkpointId }: CheckpointKey): WriteRow[] {
     const rows = this.#file.all(
       `SELECT task_id, channel, type, value FROM pending_writes WHERE ${OF_CHECKPOINT} ORDER BY rowid`,
@@ -145,7 +148,7 @@ export class CheckpointRows {
   }
 }
 
-function toCheckpoint(row: Output): CheckpointRow {
+function toCheckpoint(row: SqlRow): CheckpointRow {
   const { parent_id, type, checkpoint } = row;
   return {
     ...toSummary(row),
@@ -154,7 +157,7 @@ function toCheckpoint(row: Output): CheckpointRow {
   };
 }
 
-function toSummary({ thread_id, checkpoint_ns, checkpoint_id, metadata_type, metadata }: Output): Summary {
+function toSummary({ thread_id, checkpoint_ns, checkpoint_id, metadata_type, metadata }: SqlRow): CheckpointSummary {
   return {
     threadId: String(thread_id),
     namespace: String(checkpoint_ns),

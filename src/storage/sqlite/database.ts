@@ -1,9 +1,11 @@
-import type { Database, Row } from '../database.ts';
-import { literal, type Sql } from '../sql.ts';
-import type { SqliteFile } from './file.ts';
+import type { Database, Row, Backend } from '../database/database.ts';
+import { literal, type Sql } from '../database/sql.ts';
+import { SqliteFile } from './file.ts';
+import { SqliteSaver } from './saver.ts';
+import { migrateSqlite } from './schema.ts';
 
-/** An SQLite file as the approvals and the audit log see it. */
-export class SqliteDatabase implements Database {
+/** An SQLite file as the database of approvals and the audit log. */
+class SqliteDatabase implements Database {
   readonly tables = { approvals: literal('approvals'), audit: literal('audit') };
   readonly now = literal(`CAST(unixepoch('subsec') * 1000 AS INTEGER)`);
   readonly #file: SqliteFile;
@@ -30,4 +32,17 @@ export class SqliteDatabase implements Database {
       statement.values,
     );
   }
+}
+
+/** Opens the file at `path`. Creates the file and its tables if they are missing. */
+export async function openSqlite(path: string): Promise<Backend> {
+  using stack = new DisposableStack();
+  const file = stack.use(await SqliteFile.open(path));
+  migrateSqlite(file);
+  const opened = stack.move(); // the caller owns it from here on
+  return {
+    database: new SqliteDatabase(file),
+    checkpointer: new SqliteSaver(file),
+    close: async () => opened.dispose(),
+  };
 }

@@ -4,15 +4,15 @@ import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSy
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
 
-/** Longest wait for another process that writes; its transactions take milliseconds. */
+/** How long to wait for another process that writes. Its transactions take milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000;
 
 const RETRY_MS = 5;
 const SQLITE_BUSY = 5;
 
 /**
- * One connection to an SQLite file. All its work is done at once, without giving others a turn in between: a transaction
- * that waited for its own thread would block every other connection of this process, and with it itself.
+ * One connection to an SQLite file. Its work is synchronous: a transaction that awaited something could leave another
+ * connection of this process blocking the thread that the transaction needs to finish.
  */
 export class SqliteFile implements Disposable {
   readonly path: string;
@@ -24,7 +24,7 @@ export class SqliteFile implements Disposable {
     this.#database = database;
   }
 
-  /** Makes the file if there is none. It holds code and what it did: nobody else may read it. */
+  /** Creates the file if it is missing. It holds code and its results, so only the owner may read it. */
   static async open(path: string): Promise<SqliteFile> {
     try {
       mkdirSync(nodePath.dirname(path), { recursive: true, mode: 0o700 });
@@ -39,15 +39,15 @@ export class SqliteFile implements Disposable {
   }
 
   all(query: string, values: readonly SQLInputValue[]): Record<string, SQLOutputValue>[] {
-    return this.#guard(() => this.#prepare(query).all(...values));
+    return this.#attempt(() => this.#prepare(query).all(...values));
   }
 
-  /** Several statements without values. */
+  /** Runs several statements without values. */
   execute(statements: string): void {
-    this.#guard(() => this.#database.exec(statements));
+    this.#attempt(() => this.#database.exec(statements));
   }
 
-  /** All of `work` or nothing, and nobody else writes meanwhile. */
+  /** Runs `work` in a transaction that excludes other writers. */
   transact<T>(work: () => T): T {
     this.execute('BEGIN IMMEDIATE');
     try {
@@ -55,7 +55,7 @@ export class SqliteFile implements Disposable {
       this.execute('COMMIT');
       return result;
     } catch (error) {
-      if (this.#database.isTransaction) this.execute('ROLLBACK'); // SQLite has done so itself when the disk is full
+      if (this.#database.isTransaction) this.execute('ROLLBACK'); // when the disk is full, SQLite has rolled back already
       throw error;
     }
   }
@@ -64,7 +64,7 @@ export class SqliteFile implements Disposable {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  /** Every commit reaches the disk: a claim that a power cut took back would let code run twice. */
+  /** Every commit is synced to disk: losing a claim in a power cut would let code run twice. */
   async #prepareFile(): Promise<void> {
     try {
       await whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL'));
@@ -81,9 +81,9 @@ export class SqliteFile implements Disposable {
     return statement;
   }
 
-  #guard<T>(work: () => T): T {
+  #attempt<T>(work: () => T): T {
     if (!this.#database.isOpen) {
-      throw new VivariumError('STORAGE_FAILED', `The storage at ${this.path} was closed. Open it again to use it.`);
+      throw new VivariumError('STORAGE_FAILED', `The storage at ${this.path} is closed. Open it again to use it.`);
     }
     try {
       return work();
@@ -93,7 +93,7 @@ export class SqliteFile implements Disposable {
   }
 }
 
-/** Of processes that make the same file at once SQLite turns all but one away, without waiting as it does elsewhere. */
+/** Retries while SQLite is busy. When several processes create the same file, SQLite rejects all but one without waiting. */
 async function whenFree(work: () => void): Promise<void> {
   for (const deadline = Date.now() + BUSY_TIMEOUT_MS; ;) {
     try {
@@ -114,7 +114,7 @@ function translate(path: string, error: unknown): VivariumError {
   if (error instanceof VivariumError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   const remedy = isBusy(error)
-    ? 'Another process has been writing for too long; try again, or use PostgreSQL for many writers.'
-    : 'Check that the file is a database of Vivarium, may be written, and that the disk has room.';
+    ? 'Another process has held the write lock for too long. Try again, or use PostgreSQL if there are many writers.'
+    : 'Check that the file is a Vivarium database, that it is writable and that the disk has space.';
   return new VivariumError('STORAGE_FAILED', `The database ${path} failed: ${reason}. ${remedy}`, { cause: error });
 }

@@ -19,7 +19,7 @@ import type { SqliteFile } from './file.ts';
 
 type BareCheckpoint = Omit<Checkpoint, 'channel_values'>;
 
-/** LangGraph's checkpoints in an SQLite file. A channel's value is stored when it changes, not with every step. */
+/** Stores LangGraph's checkpoints in an SQLite file. A channel's value is stored when it changes, not at every step. */
 export class SqliteSaver extends BaseCheckpointSaver {
   readonly #rows: CheckpointRows;
 
@@ -46,7 +46,7 @@ export class SqliteSaver extends BaseCheckpointSaver {
       const metadata = (await this.#decode(summary.metadata)) as Record<string, unknown>;
       if (!Object.entries(filter).every(([name, value]) => isDeepStrictEqual(metadata[name], value))) continue;
       const row = this.#rows.find(summary.threadId, summary.namespace, summary.checkpointId);
-      if (row === undefined) continue; // deleted meanwhile
+      if (row === undefined) continue; // deleted in the meantime
       remaining -= 1;
       yield await this.#load(row);
     }
@@ -82,7 +82,7 @@ export class SqliteSaver extends BaseCheckpointSaver {
         return { position: WRITES_IDX_MAP[channel] ?? index, channel, value: await this.#encode(value) };
       }),
     );
-    // Errors and interrupts may change; what a task has written stays as it was when the task is run again.
+    // Errors and interrupts may change. Other writes stay as they were when a task runs again.
     const isReplacing = writes.every(([channel]) => channel in WRITES_IDX_MAP);
     const { threadId, namespace = '', checkpointId } = key;
     this.#rows.putWrites({ threadId, namespace, checkpointId, taskId, rows, isReplacing });
@@ -116,7 +116,7 @@ export class SqliteSaver extends BaseCheckpointSaver {
     return bare.v < 4 && row.parentId !== null ? this.#withPendingSends(checkpoint, row, row.parentId) : checkpoint;
   }
 
-  /** Before version 4 what was sent to nodes lay among the writes of the checkpoint before, not in a channel. */
+  /** Before version 4, messages to nodes were among the writes of the parent checkpoint, not in a channel. */
   async #withPendingSends(checkpoint: Checkpoint, row: CheckpointKey, parentId: string): Promise<Checkpoint> {
     const writes = this.#rows.writes({ ...row, checkpointId: parentId }).filter(({ channel }) => channel === TASKS);
     const versions = Object.values(checkpoint.channel_versions);

@@ -1,6 +1,7 @@
-/** The tables of the SQLite file, one text for each version that there has been. */
+/** The tables of the SQLite file: one text per schema version. */
 import { VivariumError } from '../../errors.ts';
-import { approvalsTable, auditTable } from '../tables.ts';
+import { approvalsTable } from '../approvals/table.ts';
+import { auditTable } from '../audit/audit-log.ts';
 import type { SqliteFile } from './file.ts';
 
 const CHECKPOINTS = `
@@ -38,18 +39,18 @@ const CHECKPOINTS = `
 
 const REFUSE = `BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END`;
 
-// The last one is for `INSERT OR REPLACE`, which removes a row without asking the trigger that guards removal.
-const AUDIT_GUARDS = `
+// The last trigger is for `INSERT OR REPLACE`, which removes a row without firing the delete trigger.
+const AUDIT_TRIGGERS = `
   CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit ${REFUSE};
   CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit ${REFUSE};
   CREATE TRIGGER audit_no_replace BEFORE INSERT ON audit
     WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id) ${REFUSE};`;
 
 const VERSIONS = [
-  approvalsTable('approvals') + auditTable('audit', 'INTEGER PRIMARY KEY AUTOINCREMENT') + AUDIT_GUARDS + CHECKPOINTS,
+  approvalsTable('approvals') + auditTable('audit', 'INTEGER PRIMARY KEY AUTOINCREMENT') + AUDIT_TRIGGERS + CHECKPOINTS,
 ];
 
-/** Brings the tables up to date. Of processes that start at once one does it, the others wait and find it done. */
+/** Brings the tables up to date. If several processes start together, one migrates and the others wait for it. */
 export function migrateSqlite(file: SqliteFile): void {
   file.transact(() => {
     const found = Number(file.all('PRAGMA user_version', [])[0]?.['user_version']);
@@ -62,6 +63,6 @@ export function migrateSqlite(file: SqliteFile): void {
 function tooNew(path: string, found: number): VivariumError {
   return new VivariumError(
     'STORAGE_FAILED',
-    `${path} has tables of version ${found}; this Vivarium knows versions up to ${VERSIONS.length}, so a newer one made it. Use that one, or another file.`,
+    `${path} has schema version ${found}, but this Vivarium supports versions up to ${VERSIONS.length}: a newer Vivarium created it. Use that version, or another file.`,
   );
 }

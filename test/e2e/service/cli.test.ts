@@ -12,7 +12,7 @@ import { Terminal } from '../../support/terminal.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const SOURCE = path.join(ROOT, 'src/cli/main.ts');
-/** As it is shipped: errors must keep their names there, and it starts sooner. */
+/** The bundled command line: errors must keep their names there, and it starts sooner. */
 let bundle: string;
 const NO_MODEL = Object.fromEntries(
   ['VIVARIUM_LLM_BASE_URL', 'VIVARIUM_LLM_API_KEY', 'VIVARIUM_LLM_MODEL', 'OPENAI_API_KEY', 'OPENAI_BASE_URL'].map(
@@ -74,7 +74,7 @@ class Place {
     return { code: child.exitCode, stdout, stderr };
   }
 
-  /** A task that waits for approval; gives its id. */
+  /** Starts a task that waits for approval, and returns the approval's id. */
   async ask(code: string, more: readonly string[] = []): Promise<string> {
     const asked = await this.run(['task', 'Try it', '--code', '-', ...more], { input: code });
     assert.equal(asked.code, 75, asked.stderr);
@@ -114,7 +114,7 @@ test('--yes: code is written for the task and its file, run and recorded, and th
   const { notebook = '', folder = '' } = found.groups;
   assert.match(await readFile(notebook, 'utf8'), /Count the lines/);
   assert.match(folder, /_agent_data\/executed_scripts\/.*count-the-lines/);
-  const stages = ['Generating', 'Analyzing', 'requires approval', 'behind walls', 'human approval', 'Executing'];
+  const stages = ['Generating', 'Analyzing', 'requires approval', 'Previewing', 'human approval', 'Executing'];
   assert.match(stderr, new RegExp(stages.join('[^]*')));
   assert.match(stderr, /^│ reading$/m);
   assert.match(stderr, /--yes: APPROVED WITHOUT A REVIEW/);

@@ -122,7 +122,7 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
     });
   });
 
-  /** The server as one with JupyterLab has it, whose pages this one has not. */
+  /** Acts as a server with JupyterLab, whose pages the real server lacks. */
   async function withLab(): Promise<{ readonly port: number } & AsyncDisposable> {
     const { url } = server?.access ?? { url: '' };
     const lab = createServer((request, response) => {
@@ -153,7 +153,7 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
     };
   }
 
-  /** What the server has where a link leads. */
+  /** What the server returns for a link. */
   async function linked(link: string): Promise<string> {
     expect((await fetch(link)).status).toBe(200);
     const { url, token } = server?.access ?? { url: '', token: '' };
@@ -181,10 +181,10 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
     const { notebookLink, folderPath, notebookPath } = executionResult;
     expect(await linked(notebookLink)).toBe(readFileSync(notebookPath, 'utf8'));
     expect(readdirSync(path.join(folderPath, '..', '..')).filter((name) => name.startsWith('is-shared'))).toEqual([]);
-    expect(statSync(notebookPath).mode & 0o077).toBe(0); // as we wrote it
+    expect(statSync(notebookPath).mode & 0o077).toBe(0); // the mode in which the service wrote it
   });
 
-  /** Counts its runs in the directory above its own, and waits in the first one. */
+  /** Counts its runs in the parent directory, and waits in the first run. */
   const counting = (name: string): string => `import time
 with open('../${name}', 'a') as journal: journal.write('ran ')
 runs = open('../${name}').read()

@@ -1,4 +1,4 @@
-/** What reviewers can decide, and what becomes of it. */
+/** What reviewers can decide, and the effect of each decision. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,7 +87,7 @@ test('OB-10 a rejection is an answer with a name and a reason, and its request h
   const rejected = { name: 'ExecutionRejectedError', category: 'workflow', rejectedBy: 'Ann', reason: 'not today' };
   const no = { type: 'reject', reason: 'not today' };
   await expect(lab.service.decide(id, no, { by: 'Ann' })).rejects.toMatchObject(rejected);
-  expect((await lab.service.standing(thread('t')))?.settled).toThrow('Ann rejected it (not today)');
+  expect((await lab.service.status(thread('t')))?.settled).toThrow('Ann rejected it (not today)');
   expect(await actions(lab.service, 't')).toEqual(['requested', 'rejected']);
 });
 
@@ -96,7 +96,7 @@ test('an approval is of the code that was shown, and of no other', async () => {
   const { payload, id } = question(await lab.service.run(REQUEST, thread('t')));
   const { resume_payload: shown } = payload as { readonly resume_payload: Readonly<Record<string, unknown>> };
   for (const [answer, words] of [
-    [{ approved: true, ...shown, code: writing(2) }, 'other code than the one that was shown'],
+    [{ approved: true, ...shown, code: writing(2) }, 'different code than the code that was shown'],
     [{ approved: true, approval_id: crypto.randomUUID() }, 'names another approval'],
     ['maybe', 'approves nothing'],
     [{ type: 'edit', code: '' }, 'approves nothing'],

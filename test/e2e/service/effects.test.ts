@@ -1,4 +1,4 @@
-/** What a reviewer is shown of code that was tried behind walls, and what approving it then does. */
+/** What a reviewer sees of the preview of code, and what approving it then does. */
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,7 @@ interface Shown {
   readonly resume_payload: { readonly effects: Effects | null } & Readonly<Record<string, unknown>>;
 }
 
-/** What the reviewer of a request is shown. */
+/** What the reviewer of a request sees. */
 async function shown({ service }: Service): Promise<Shown> {
   return question(await service.run({ ...REQUEST, expected_results: {} }, thread('t'))).payload as unknown as Shown;
 }
@@ -137,7 +137,7 @@ test('without previews the reviewer is shown the code alone', async () => {
   const config = { approval: { capabilities: { python_execution: { mode: 'all_code', preview: false } } } };
   await using lab = await laboratory.start({ config });
   const { resume_payload: payload, user_message: message } = await shown(lab);
-  expect([payload.effects, message.includes('behind walls')]).toEqual([null, false]);
+  expect([payload.effects, message.includes('in a preview')]).toEqual([null, false]);
 });
 
 test('O-96 a run that was committed has the time at which it ran', async () => {

@@ -1,4 +1,4 @@
-/** Calls that cannot work: each is told what is wrong and what to do. */
+/** Calls that cannot work: each error says what is wrong and what to do. */
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
 import { getFullConfiguration, getRegistry, PythonExecutionRequest, get_registry } from '../../../src/service.ts';
@@ -6,7 +6,7 @@ import { EPICS, Laboratory, question, REQUEST, thread, WRITES, type Setting } fr
 
 const laboratory = new Laboratory();
 
-/** What a call is told. */
+/** The error of a call. */
 async function told(call: (lab: Awaited<ReturnType<typeof laboratory.start>>) => unknown, setting: Setting = {}) {
   await using lab = await laboratory.start(setting);
   try {
@@ -22,7 +22,7 @@ const COMMAND = new Command({ resume: { approved: true } });
 test('O-41 without a thread nothing is begun', async () => {
   const error = await told(({ service }) => service.invoke(REQUEST, { configurable: { checkpoint_ns: 'x' } }));
   expect([error.name, error.category]).toEqual(['ServiceConfigurationError', 'configuration']);
-  expect(error.message).toContain('configurable.thread_id must be text. Call it with');
+  expect(error.message).toContain('configurable.thread_id must be text. Call the service with');
   const other = await told(({ service }) => service.invoke(REQUEST, { configurable: { thread_id: 'x' } }));
   expect(other.message).toContain('configurable.checkpoint_ns');
 });
@@ -82,7 +82,7 @@ test('O-02 O-38 a service that nobody registered', async () => {
   await using lab = await laboratory.start();
   getRegistry().registerService('other', lab.service);
   try {
-    expect(() => get_registry().get_service('python_executor')).toThrow('there is other');
+    expect(() => get_registry().get_service('python_executor')).toThrow('registered: other');
     expect(getRegistry().getService('other')).toBe(lab.service);
   } finally {
     getRegistry().unregisterService('other');

@@ -1,4 +1,4 @@
-/** The examples of the service: as processes of their own, and as graphs, with and without a model. */
+/** The examples of the service, as separate processes and as graphs, with and without a model. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

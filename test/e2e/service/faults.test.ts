@@ -1,4 +1,4 @@
-/** What goes wrong around the code: engines that fail, callers that leave, folders that are used again. */
+/** Failures around the code: engines that fail, callers that abort, folders that are reused. */
 import { readdirSync, readFileSync, chmodSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +24,7 @@ test('U-56 an engine that has no room runs the same code again, and no other is 
   await using host = await createHost({ poolSize: 0, maxSessions: 1 });
   await using lab = await laboratory.start({ options: { host } });
   const held: Session[] = [];
-  // Asked after the code was analyzed: from here on the engine is full.
+  // Called after the analysis: from here on the host has no free session.
   lab.service.analyzer.policies.register({
     name: 'occupant',
     decide: async () => void held.push(await waitForRoom(() => host.createSession())),
@@ -63,8 +63,8 @@ test('code that could not be analyzed is analyzed again, and never run on the ve
     operationType: 'execution',
   });
   expect(occupant.isClosed).toBe(false);
-  const standing = await lab.service.standing(thread('t'));
-  expect(standing?.settled).toThrow('raise `maxSessions`');
+  const status = await lab.service.status(thread('t'));
+  expect(status?.settled).toThrow('raise `maxSessions`');
 });
 
 test('code that may write is not run again when the engine fails in the middle of it', async () => {
@@ -108,7 +108,7 @@ test('an abort stops the code, and is not taken for a fault of it', async () => 
   await expect(run).rejects.toMatchObject({ name: 'AbortError' });
   await idle();
   expect(lab.generations).toHaveLength(1);
-  expect((await lab.service.standing(thread('t')))?.settled).toBeUndefined();
+  expect((await lab.service.status(thread('t')))?.settled).toBeUndefined();
 });
 
 test('an abort while code is being written reaches the generator', async () => {
@@ -189,7 +189,7 @@ test('a reviewer is not sent the data of other steps when it is large', async ()
   expect((await lab.service.invoke(APPROVE, thread('t'))).executionResult.results).toEqual({ answer: 600_000 });
 });
 
-test('an abort while code is tried behind walls asks nobody', async () => {
+test('an abort during the preview asks nobody', async () => {
   const config = { approval: { capabilities: { python_execution: { mode: 'all_code' } } } };
   await using lab = await laboratory.start({ config, code: 'import time\ntime.sleep(60)' });
   const caller = new AbortController();

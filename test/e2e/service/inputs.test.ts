@@ -1,4 +1,4 @@
-/** What a request and a decision are bound to: the record, the question that was asked, and the files that came along. */
+/** What a request and a decision are tied to: the record, the pending approval, and the input files. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';

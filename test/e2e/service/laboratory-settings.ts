@@ -1,12 +1,12 @@
-/** What the tests of the service share with the processes that they start. */
+/** Settings that the tests of the service share with the processes that they start. */
 
 /** Sections of config.yml. */
 export type Sections = Readonly<Record<string, unknown>>;
 
-/** Settings that let code write, after it was asked about. */
+/** Settings that let approved code write. */
 export const WRITES = { execution_control: { epics: { writes_enabled: true } } } as const;
 
-/** A stand-in for the library of a control system; its writes are prints. */
+/** A stand-in for a control system library. Its writes print. */
 export const EPICS = `import sys, types
 sys.modules['epics'] = types.ModuleType('epics')
 sys.modules['epics'].caput = lambda name, value: print('wrote', name, value)
@@ -24,7 +24,7 @@ export function thread(id: string): { readonly configurable: Readonly<Record<str
   return { configurable: { thread_id: id, checkpoint_ns: 'python_executor' } };
 }
 
-/** YAML reads JSON: sections are put over the usual ones, key by key. */
+/** The configuration as JSON, which is valid YAML. Sections override the usual ones, key by key. */
 export function configured(sections: Sections): Sections {
   return merge(
     {

@@ -1,4 +1,4 @@
-/** A service on real sessions and a real database, with a generator that gives code as it is told. */
+/** A service with real sessions and a real database, and a generator that returns predefined code. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,28 +7,28 @@ import { createHost, type Host } from '../../../src/index.ts';
 import { loadConfiguration } from '../../../src/service/config/load.ts';
 import type { CodeGenerator, ExecutionFailure } from '../../../src/service/generation/generator.ts';
 import { startPythonExecutor, type PythonExecutorOptions } from '../../../src/service/start.ts';
-import type { PythonExecutorService, Progressed } from '../../../src/service/service.ts';
-import type { Approval } from '../../../src/storage/approval/approval.ts';
+import type { PythonExecutorService, RequestProgress } from '../../../src/service/service.ts';
+import type { Approval } from '../../../src/storage/approvals/approval.ts';
 import { configured, type Sections } from './laboratory-settings.ts';
 
 export { EPICS, REQUEST, thread, WRITES, type Sections } from './laboratory-settings.ts';
 
 export interface Setting {
-  /** Put over a configuration that asks about writes. */
+  /** Overrides a configuration in which writes need approval. */
   readonly config?: Sections;
-  /** Given one after the other; the last one stays. */
+  /** Returned one after the other; the last one repeats. */
   readonly code?: string | readonly string[] | CodeGenerator['generateCode'];
   readonly options?: Partial<PythonExecutorOptions>;
 }
 
 export interface Service {
   readonly service: PythonExecutorService;
-  /** What the generator was told had failed, call by call. */
+  /** The failures that the generator was given, per call. */
   readonly generations: (readonly ExecutionFailure[])[];
   readonly baseDir: string;
 }
 
-/** One interpreter and one directory for the tests of a file. */
+/** One host and one directory for the tests of a file. */
 export class Laboratory {
   host!: Host;
   directory = '';
@@ -74,9 +74,9 @@ export class Laboratory {
   }
 }
 
-/** The question that a request has come to. */
-export function question(progressed: Progressed): Approval {
-  if (progressed.status === 'awaiting-approval') return progressed.approval;
+/** The approval that a request waits for. */
+export function question(progress: RequestProgress): Approval {
+  if (progress.status === 'awaiting-approval') return progress.approval;
   throw new Error('nobody was asked');
 }
 

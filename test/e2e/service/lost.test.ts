@@ -1,4 +1,4 @@
-/** Requests whose process dies: what was asked can still be decided, and what may have run is told. */
+/** Requests whose process dies: their approvals can still be decided, and reviewers learn what may have run. */
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const APPROVE = new Command({ resume: { approved: true } });
 const ALL_CODE = { approval: { capabilities: { python_execution: { mode: 'all_code' } } } };
 const NOW = 'import time\nresults = {"answer": time.time_ns()}\nprint(results)';
 
-/** A storage whose process dies when it has done something for the first time. */
+/** A storage whose process dies right after the first call of a method. */
 function dyingAfter(storage: Storage, method: 'create' | 'get'): Storage {
   let isAlive = true;
   const approvals = new Proxy(storage.approvals, {
@@ -25,7 +25,7 @@ function dyingAfter(storage: Storage, method: 'create' | 'get'): Storage {
   return { ...storage, approvals };
 }
 
-/** A request that died on the way to its question, and a service that comes after it. */
+/** A request whose process died before it waited for its approval, and a service that takes over. */
 async function died(method: 'create' | 'get'): Promise<Service & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const baseDir = laboratory.fresh();
@@ -67,11 +67,11 @@ test('a request on the thread of one that died ends the waiting of its question'
     code: 'APPROVAL_EXPIRED',
   });
   expect(await lab.service.audit.list({ approvalId: old?.id ?? '', action: 'expired' })).toMatchObject([
-    { details: { reason: 'a new request began on its thread' } },
+    { details: { reason: 'a new request started on its thread' } },
   ]);
 });
 
-/** Approved code that writes, claimed by somebody whose word lasts so long. */
+/** Approved code that writes, claimed with a lease of this length. */
 async function claimed(leaseMs: number): Promise<Service & AsyncDisposable> {
   const code = `${EPICS}_w('magnet', 1)\nresults = {'answer': 1}`;
   const lab = await laboratory.start({ config: WRITES, code });
@@ -83,7 +83,7 @@ async function claimed(leaseMs: number): Promise<Service & AsyncDisposable> {
 
 test('while approved code that writes is running, its thread takes no other request', async () => {
   await using lab = await claimed(60_000);
-  await expect(lab.service.run(REQUEST, thread('t'))).rejects.toThrow('is running already');
+  await expect(lab.service.run(REQUEST, thread('t'))).rejects.toThrow('is already running');
   expect(lab.generations).toHaveLength(1);
 });
 

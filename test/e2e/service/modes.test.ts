@@ -1,4 +1,4 @@
-/** What code may do in its execution mode, and who is asked about it. */
+/** What code may do in its execution mode, and whether it needs approval. */
 import { once } from 'node:events';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,11 +13,11 @@ const laboratory = new Laboratory();
 
 const APPROVE = new Command({ resume: { approved: true } });
 const ONCE = { ...REQUEST, expected_results: {}, retries: 0 };
-/** Makes code one that writes, so that it runs in the mode write_access. */
+/** Adds a write to code, so that it runs in the mode write_access. */
 const WRITING = `${EPICS}_w('magnet', 1)\n`;
 const NO_PREVIEW = { capabilities: { python_execution: { preview: false } } };
 
-/** Runs code, approves it if somebody is asked, and gives its results. */
+/** Runs code, approves it if needed, and returns its results. */
 async function results(
   code: string,
   config: Sections = {},
@@ -37,7 +37,7 @@ test('O-26 O-131 a write that analysis cannot see is refused when it runs, and t
   const config = { ...WRITES, framework: { execution: { local: { mounts: [{ source: lab, target: '/lab' }] } } } };
   await using started = await laboratory.start({ code, config });
   await expect(started.service.invoke(ONCE, thread('t'))).rejects.toThrow(
-    /^WriteRefused: epics\.caput\(\) is refused: this code runs in the mode read_only\. Read only; or write openly/,
+    /^WriteRefused: epics\.caput\(\) is refused: this code runs in the mode read_only\. Read only, or write in a way that analysis can see/,
   );
   expect(await started.service.audit.list()).toMatchObject([
     { action: 'executed', details: { mode: 'read_only', outcome: 'raised' } },
@@ -99,7 +99,7 @@ const PLAIN = 'results = {}';
 const write = `${EPICS}_w('magnet', 1)\nresults = {}`;
 
 test.for([
-  // global_mode, enabled, mode, code, whether somebody is asked
+  // global_mode, enabled, mode, code, whether approval is needed
   ['selective', true, 'epics_writes', PLAIN, false],
   ['selective', true, 'epics_writes', write, true],
   ['selective', true, 'all_code', PLAIN, true],

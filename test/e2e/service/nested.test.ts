@@ -1,4 +1,4 @@
-/** The service inside of a user's graph: questions are that graph's interrupts, and nothing is done twice. */
+/** The service inside a user's graph: approvals are interrupts of that graph, and nothing runs twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Annotation,
@@ -11,8 +11,8 @@ import {
   StateGraph,
 } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { handleServiceWithInterrupts } from '../../../src/service/approval/nested.ts';
-import type { PythonServiceResult } from '../../../src/service/result.ts';
+import { handleServiceWithInterrupts } from '../../../src/service/caller-graph.ts';
+import type { PythonServiceResult } from '../../../src/service/api/result.ts';
 import { EPICS, Laboratory, REQUEST, thread, WRITES } from './laboratory.ts';
 
 const laboratory = new Laboratory();
@@ -21,7 +21,7 @@ const State = Annotation.Root({ answers: Annotation<readonly unknown[]>() });
 const CONFIG = { configurable: { thread_id: 'conversation' } };
 const APPROVE = resume({ approved: true });
 
-/** The types of a graph know its own nodes only. */
+/** The type of a graph includes the names of its nodes, which do not matter here. */
 function resume(answer: unknown) {
   return new Command<unknown, Record<string, unknown>, never>({ resume: answer });
 }
@@ -35,7 +35,7 @@ function graphOf(work: () => Promise<readonly PythonServiceResult[]>) {
     .compile({ checkpointer: new MemorySaver() });
 }
 
-/** What a graph that waits asks, else undefined. */
+/** The id of the approval that a graph waits for, if it waits. */
 function asked(state: unknown): string | undefined {
   if (!isInterrupted<{ approval_id: string }>(state)) return undefined;
   return state[INTERRUPT][0]?.value?.approval_id;

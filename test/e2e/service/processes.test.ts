@@ -1,4 +1,4 @@
-/** A question outlives the process that asked it, and what is approved runs once, whoever comes. */
+/** An approval outlives the process that requested it, and approved code runs once, however many processes try. */
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -80,7 +80,7 @@ describeBackends(({ fresh }) => {
     second.say('go');
     while (!journalIsThere(where)) await sleep(20);
     await second.kill();
-    expect(await begin('resume', where).line()).toContain('is running already. Wait for its end.');
+    expect(await begin('resume', where).line()).toContain('is already running. Wait until it ends.');
     expect(journal(where)).toBe('ran\n');
     const { approvals } = await opened(where.place);
     expect(await approvals.list()).toMatchObject([{ status: 'approved', run: { status: 'running' } }]);

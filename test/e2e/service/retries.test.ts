@@ -1,4 +1,4 @@
-/** What is tried again, how often, and what is not. */
+/** What is retried, how often, and what is not. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The execution service from request to result: generated, judged, approved, run, recorded. */
+/** The execution service from request to result: generate, analyze, approve, run, record. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -61,7 +61,7 @@ test('code that writes is asked about, and approved runs once', async () => {
   });
 });
 
-test('what the reviewer is shown: the code, its hash, the analysis and what it did behind walls', async () => {
+test('what the reviewer sees: the code, its hash, the analysis and what it did in the preview', async () => {
   await using lab = await laboratory.start({ config: WRITES, code: WRITE_CODE });
   const { service } = lab;
   const { user_message: message, resume_payload: payload } = question(await service.run(REQUEST, CONFIG))

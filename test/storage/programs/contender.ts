@@ -1,4 +1,4 @@
-/** One of several processes that want the same: opens the storage, says so, and on a line of input tries all at once. */
+/** One of several competing processes: opens the storage, reports it, and tries everything at once on a line of input. */
 import { once } from 'node:events';
 import { VivariumError } from '../../../src/errors.ts';
 import { openStorage, type Storage } from '../../../src/storage/storage.ts';

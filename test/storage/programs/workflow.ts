@@ -1,4 +1,4 @@
-/** A graph that asks before it runs code, in a process that can be killed at either point and taken up by another. */
+/** A graph that requests approval before it runs code, in a process that can be killed and replaced at either point. */
 import { appendFileSync } from 'node:fs';
 import { Command, END, interrupt, START, StateGraph, StateSchema } from '@langchain/langgraph';
 import { z } from 'zod';

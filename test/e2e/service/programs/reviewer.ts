@@ -1,4 +1,4 @@
-/** A process with a service of its own: asks and hangs, or finds what another asked and decides about it. */
+/** A process with its own service: requests an approval and hangs, or decides an approval of another process. */
 import { once } from 'node:events';
 import { Annotation, Command, END, START, StateGraph } from '@langchain/langgraph';
 import { handleServiceWithInterrupts, openStorage, startPythonExecutor } from '../../../../src/service.ts';
@@ -9,11 +9,11 @@ interface Orders {
   readonly phase: 'ask' | 'ask-nested' | 'decide' | 'resume' | 'resume-nested';
   readonly place: string;
   readonly baseDir: string;
-  /** Mounted as /data, where the code leaves a line for each run. */
+  /** Mounted as /data, where the code writes a line per run. */
   readonly mount: string;
-  /** How often to decide, all at once. */
+  /** How many decisions to make concurrently. */
   readonly times?: number;
-  /** The code goes on for ever. */
+  /** The code never ends. */
   readonly endless?: boolean;
 }
 
@@ -39,7 +39,7 @@ const service = await startPythonExecutor({
   generators: { scripted: () => ({ generateCode: async () => code }) },
 });
 
-/** A user's graph, whose checkpoints outlive its process too. */
+/** A user's graph, whose checkpoints also outlive its process. */
 const graph = new StateGraph(Annotation.Root({ answer: Annotation<unknown>() }))
   .addNode('analysis', async () => {
     const result = await handleServiceWithInterrupts({ service, request: REQUEST, config: thread('t') });
