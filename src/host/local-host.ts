@@ -1,10 +1,10 @@
-import type { ArtifactStore } from '../artifact/store.ts';
+import path from 'node:path';
+import { ArtifactStore } from '../artifact/store.ts';
 import { parse, parseConfig, ClientOptions, type Config, type Limits } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
-import { openArtifacts } from './artifacts.ts';
 import { startEngine, type StartedEngine } from './engines.ts';
 import type { Host, HostAccess } from './host.ts';
 import { resolveKey } from './keys.ts';
@@ -19,6 +19,8 @@ import {
 } from './options.ts';
 import type { Session, SessionInfo } from './session.ts';
 import { Sessions } from './sessions.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 /** Starts the engine and returns the host that owns it. */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
@@ -143,6 +145,11 @@ export class LocalHost implements Host {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function openArtifacts({ dataDir, artifactDays, artifactMb }: Config): ArtifactStore {
+  const retention = { maxAgeMs: artifactDays * DAY_MS, maxTotalBytes: artifactMb * 2 ** 20 };
+  return new ArtifactStore(path.join(dataDir, 'artifacts'), retention);
 }
 
 function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {
