@@ -1,4 +1,4 @@
-/** An agent that answers questions by writing Python, running it, and reading what came of it. */
+/** An agent that answers questions by writing Python, running it and reading the result. */
 import {
   ActionEvent,
   CodeInterpreterTool,
@@ -50,7 +50,7 @@ for (const question of questions) {
   }
 }
 
-// What was produced across all questions.
+// The files and plots of all questions.
 const artifacts = agent.memory.steps.flatMap(({ observation }) => {
   const { files = [], plots = [] } = parsePayload(observation) ?? {};
   return [...files, ...plots];
@@ -68,7 +68,7 @@ function showObservation(observation: string): void {
   if (plots.length > 0) console.log(`[plots] ${JSON.stringify(plots.map(({ path }) => path))}`);
 }
 
-/** Undefined for an observation that is a sentence: a tool that does not exist, arguments that do not parse. */
+/** Undefined if the observation is a sentence, for example when the tool does not exist or its arguments are invalid. */
 function parsePayload(observation: string): Payload | undefined {
   try {
     return JSON.parse(observation) as Payload;

@@ -1,4 +1,4 @@
-/** An agent for models that cannot call tools: it reads what they write, and has a tool of its own beside Python. */
+/** An agent for models without native tool calling. It has a custom tool besides Python. */
 import { z } from 'zod';
 import { CodeInterpreterTool, OpenAILLM, ReActAgent, tool } from '../src/agent.ts';
 

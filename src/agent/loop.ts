@@ -88,7 +88,7 @@ class Loop {
 
   async *#runCalls(
     { move, thought }: ModelReply,
-    { dialogue, messages, signal }: Progress,
+    { dialogue, messages, signal }: QuestionState,
   ): AsyncGenerator<AgentEvent> {
     if (move.kind === 'unclear') {
       messages.push(dialogue.remind(move.complaint));
@@ -110,7 +110,7 @@ class Loop {
 }
 
 /** The state of one question. */
-interface Progress {
+interface QuestionState {
   readonly dialogue: Dialogue;
   readonly messages: BaseMessage[];
   readonly signal: AbortSignal | undefined;

@@ -3,7 +3,7 @@ import { pythonString } from '../text/code/python-code.ts';
 import type { HistoryEntry } from './history.ts';
 import { codeCell, type CodeCell } from './nbformat.ts';
 
-type Echo = HistoryEntry['echo'];
+type EchoMode = HistoryEntry['echo'];
 
 /** One difference between a session and a plain kernel, and Python code that removes it. */
 interface Adaptation {
@@ -97,12 +97,12 @@ export function setupCell(entries: readonly HistoryEntry[]): CodeCell {
 }
 
 /** Changes which expressions the following cells show. Works only after `setupCell`. */
-export function echoCell(id: string, echo: Echo): CodeCell {
+export function echoCell(id: string, echo: EchoMode): CodeCell {
   return hiddenCell(id, `_echo(${pythonString(echo)})`);
 }
 
 /** Which expressions a run shows. Assignments have none, and keep the mode of the cell before. */
-export function echoOf({ kind, echo }: HistoryEntry, before: Echo): Echo {
+export function echoOf({ kind, echo }: HistoryEntry, before: EchoMode): EchoMode {
   return kind === 'variables' ? before : echo;
 }
 
