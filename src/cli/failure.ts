@@ -1,5 +1,5 @@
 /** What went wrong, as people at a terminal and the programs that started us are told. */
-import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
+import { ERROR_CODES, VivariumError } from '../errors.ts';
 import type { Outcome, PythonError } from '../execution/outcome.ts';
 import { makeVisible } from '../text/visible.ts';
 import type { Context } from './context.ts';
@@ -17,50 +17,9 @@ export async function reportError(error: unknown, { stderr, lifetime }: Context)
     return UNFORESEEN;
   }
   await stderr.line(`${title} ${makeVisible(error.message)}`);
-  await stderr.line(`hint: ${HINTS[error.code]}`);
+  await stderr.line(`hint: ${ERROR_CODES[error.code].hint}`);
   return ERROR_CODES[error.code].exitCode;
 }
-
-const ASK_DOCTOR = '`vivarium doctor` shows what this machine has and lacks';
-const ASK_HELP = 'add --help to see what can be used';
-const TRY_AGAIN = 'start again; the session and its variables are gone';
-
-const HINTS: Readonly<Record<ErrorCode, string>> = {
-  CONFIG_INVALID: ASK_HELP,
-  USAGE: ASK_HELP,
-  PYTHON_NOT_FOUND: 'run `vivarium setup`, or name an interpreter with --python',
-  PYTHON_UNSUPPORTED: 'run `vivarium setup`, or name another interpreter with --python',
-  SETUP_FAILED: ASK_DOCTOR,
-  SANDBOX_UNAVAILABLE: `${ASK_DOCTOR}; weaker walls must be asked for with --isolation`,
-  ENGINE_FAILED: ASK_DOCTOR,
-  ENGINE_CLOSED: TRY_AGAIN,
-  JUPYTER_UNREACHABLE: 'start the Jupyter server, or correct its address',
-  JUPYTER_REFUSED: 'check the token and the kernels of the Jupyter server',
-  SESSION_NOT_FOUND: TRY_AGAIN,
-  SESSION_CLOSED: TRY_AGAIN,
-  SESSION_LIMIT: 'close other sessions first',
-  SESSION_BUSY: 'wait for the run before to end',
-  QUEUE_FULL: 'wait for the runs before to end',
-  NOTHING_TO_ROLL_BACK: 'run something first',
-  INIT_FAILED: 'mend the code that every session begins with',
-  SESSION_EXISTS: 'choose another id',
-  FILE_NOT_FOUND: 'list the files of the session',
-  FILE_REFUSED: 'use a plain path inside the workspace',
-  FILE_TOO_LARGE: 'split the file, or raise the limit',
-  TABLE_UNAVAILABLE: 'list the variables of the session',
-  ARTIFACT_NOT_FOUND: 'list the artifacts of the session',
-  STORAGE_FAILED: 'see that the database can be reached and written',
-  RECORD_INVALID: 'correct what is named above',
-  APPROVAL_NOT_FOUND:
-    '`vivarium approvals list --status all` has those of the storage that --config and --data-dir name',
-  APPROVAL_PENDING: '`vivarium approvals approve ID` or `vivarium approvals reject ID` decides it',
-  APPROVAL_DECIDED: '`vivarium approvals show ID` tells what became of it; start the task again to decide anew',
-  APPROVAL_EXPIRED: 'start the task again',
-  APPROVAL_NOT_CLAIMED: '`vivarium approvals show ID` tells who runs it',
-  LLM_NOT_CONFIGURED: 'set the variables that the message names, or use --base-url and --model',
-  LLM_UNSUITABLE: 'use --react, or name another model with --model',
-  LLM_FAILED: 'check --base-url, --model and the API key',
-};
 
 /** The exit code that tells a shell how the program ended; 124 as timeout(1) has it, 137 as after SIGKILL. */
 export function exitCodeOf({ status }: Outcome, error?: PythonError): number {
