@@ -23,6 +23,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   environment: [],
   artifact: ['execution'],
   text: ['execution'],
+  // What doors and remote hosts speak. Of the others it takes shapes and types; none of them imports it.
+  wire: ['execution', 'host', 'storage'],
   storage: [],
   model: [],
   tool: ['execution', 'host', 'artifact', 'environment', 'text'],
@@ -33,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** One row per package: the places that may import it. Test files may also import vitest. */
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
-  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage'],
+  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage', 'wire'],
   commander: ['cli'],
   '@clack/prompts': ['cli'],
   '@langchain/core': ['tool', 'agent', 'service', 'storage', 'model'],
