@@ -12,16 +12,19 @@ const said = {
   approve: describeFields(Approve.shape, { type }),
   edit: describeFields(Edit.shape, { type, code: 'The code to run instead.', reason }),
   reject: describeFields(Reject.shape, { type, reason }),
-  respond: describeFields(Respond.shape, { type, text: 'What the code generator is told, to try again.' }),
+  respond: describeFields(Respond.shape, { type, text: 'What the reviewer wants instead.' }),
 };
 
-/** What a reviewer sends. Unknown keys are errors: a misspelt decision must not pass for another one. */
+/** What a reviewer sends. Unknown keys are errors, so that `approve` cannot carry other code. */
 export const DecisionSchema = z
   .discriminatedUnion('type', [
     z.strictObject(said.approve).meta({ id: 'ApproveDecision', description: 'Run exactly the code that was shown.' }),
     z.strictObject(said.edit).meta({ id: 'EditDecision', description: 'Run other code instead.' }),
     z.strictObject(said.reject).meta({ id: 'RejectDecision', description: 'Do not run the code.' }),
-    z.strictObject(said.respond).meta({ id: 'RespondDecision', description: 'Run nothing, and answer with words.' }),
+    z.strictObject(said.respond).meta({
+      id: 'RespondDecision',
+      description: 'Do not run the code. Write other code with this answer in mind, and ask again.',
+    }),
   ])
   .meta({ id: 'Decision', description: 'What a reviewer decides.', examples: [{ type: 'approve' }] });
 
@@ -36,7 +39,7 @@ const DecidedSchema = z
     z.object({ ...said.approve, ...made }).meta({ id: 'Approved', description: 'The code may run as it was shown.' }),
     z.object({ ...said.edit, ...made }).meta({ id: 'Edited', description: 'Other code may run instead.' }),
     z.object({ ...said.reject, ...made }).meta({ id: 'Rejected', description: 'The code may not run.' }),
-    z.object({ ...said.respond, ...made }).meta({ id: 'Responded', description: 'The reviewer answered with words.' }),
+    z.object({ ...said.respond, ...made }).meta({ id: 'Responded', description: 'The reviewer asked for other code.' }),
   ])
   .meta({ id: 'Decided', description: 'A decision, who made it and when.' });
 

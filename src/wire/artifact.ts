@@ -1,11 +1,11 @@
-/** Files, figures and outputs that runs produced. */
+/** Files of sessions, and files, figures and outputs that runs produced. */
 import { z } from 'zod';
 import { CountSchema, JsonSchema, Sha256Schema, TimestampSchema } from './values.ts';
 
 const size = CountSchema.describe('Its size in bytes.');
 const mime = z.string().describe('Its MIME type.');
 
-/** Of the copy that is kept, or why there is none. */
+/** About the copy that is kept, or why there is none. */
 const kept = {
   id: z.string().exactOptional().describe('The id of the artifact that keeps a copy.'),
   sha256: Sha256Schema.exactOptional().describe('The SHA-256 of the content, in hexadecimal digits.'),
@@ -66,3 +66,30 @@ export const ArtifactSchema = z
     id: 'Artifact',
     description: 'A file, figure or table that a run produced. It outlives its session until its retention ends.',
   });
+
+const file = { path: z.string().describe('Its path in the workspace.'), sizeBytes: size, mime };
+
+export const FileFactsSchema = z
+  .object(file)
+  .meta({ id: 'FileFacts', description: 'A file in the workspace of a session.' });
+
+export const FileListSchema = z
+  .object({
+    files: z
+      .array(z.object({ ...file, modifiedAt: TimestampSchema.describe('When it was last changed, in ISO 8601.') }))
+      .describe('The files.'),
+    skipped: z
+      .array(
+        z.object({
+          path: z.string().describe('Its path, to be shown and not to be opened.'),
+          reason: z
+            .enum(['symlink', 'fifo', 'socket', 'device', 'name', 'depth', 'mount', 'hard-link', 'unreadable'])
+            .describe('Why it is not listed.'),
+        }),
+      )
+      .describe('The first files that are not listed.'),
+    skippedCount: CountSchema.describe('How many files are not listed.'),
+    cut: z.enum(['entries', 'time']).nullable().describe('The limit that ended the listing early, if one did.'),
+    allocatedBytes: CountSchema.exactOptional().describe('How much disk space the files use, if that is known.'),
+  })
+  .meta({ id: 'FileList', description: 'The files in the workspace of a session.' });

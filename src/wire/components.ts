@@ -1,7 +1,7 @@
-/** The wire as JSON Schema, for OpenAPI and for clients in other languages. */
+/** JSON Schemas of everything on the wire, for OpenAPI and for clients in other languages. */
 import { z } from 'zod';
 import { ApprovalPayloadSchema, ApprovalSchema, DecisionSchema } from './approval.ts';
-import { ArtifactSchema } from './artifact.ts';
+import { ArtifactSchema, FileFactsSchema, FileListSchema } from './artifact.ts';
 import { ErrorSchema } from './error.ts';
 import { EventSchema } from './event.ts';
 import { ExecutionSchema } from './execution.ts';
@@ -14,7 +14,7 @@ import {
 } from './options.ts';
 import { RollbackSchema, SessionInfoSchema, VariableSchema } from './session.ts';
 
-/** Everything that is sent by itself. Their parts come along. */
+/** Everything that is sent by itself. Schemas that these refer to are included. */
 const ROOTS = [
   ExecutionSchema,
   EventSchema,
@@ -22,6 +22,8 @@ const ROOTS = [
   VariableSchema,
   RollbackSchema,
   ArtifactSchema,
+  FileFactsSchema,
+  FileListSchema,
   ApprovalSchema,
   ApprovalPayloadSchema,
   DecisionSchema,
@@ -38,13 +40,13 @@ export type Component = z.core.JSONSchema.BaseSchema;
 /** `components.schemas` of an OpenAPI 3.1 document: JSON Schema 2020-12 by id, with references between them. */
 export function componentSchemas(): Readonly<Record<string, Component>> {
   const { $defs = {} } = z.toJSONSchema(z.union(ROOTS), {
-    io: 'input', // as it is on the wire: dates are text, and what has a default may be left out
+    io: 'input', // what is on the wire, where dates are text
     override: ({ jsonSchema }) => {
       // Zod spells out what `integer` and `date-time` say already.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-      // Not every language has classes of Unicode in its patterns: Python's validators refuse the whole schema.
+      // Python's validators refuse a schema that has a pattern with Unicode classes.
       if (jsonSchema.pattern?.includes(String.raw`\p{`)) delete jsonSchema.pattern;
     },
   });

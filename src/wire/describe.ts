@@ -1,22 +1,22 @@
-/** Schemas that are made elsewhere, for the wire: with descriptions, and as a caller may send them. */
+/** Takes fields of schemas from elsewhere, and adds their descriptions. */
 import { z } from 'zod';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Descriptions<S extends Shape> = { readonly [K in keyof S]: string };
 
-/** The same fields, each with its description. None may lack one. */
+/** The same fields with descriptions. The compiler demands one for each. */
 export function describeFields<S extends Shape>(shape: S, descriptions: Descriptions<S>): S {
   const described = Object.entries(shape).map(([name, field]) => [name, field.describe(descriptions[name] ?? '')]);
   return Object.fromEntries(described) as S;
 }
 
-/** What may be left out of a field, taken away. */
+/** A field without its default, and required. */
 type Bare<T> = T extends z.ZodDefault<infer U> | z.ZodPrefault<infer U> | z.ZodOptional<infer U> ? Bare<U> : T;
 type Sendable<S extends Shape> = { [K in keyof S]: z.ZodExactOptional<Bare<S[K]> & z.ZodType> };
 
 /**
- * The same fields, each of which a caller may leave out. A default is told in the JSON Schema and not filled in: what
- * was left out is decided by the host that gets the options, whose own settings come first.
+ * The same fields with descriptions, each of which may be left out. A default is mentioned in the JSON Schema but not
+ * filled in: the host that gets the options decides what is left out, by its own settings.
  */
 export function optionalFields<S extends Shape>(shape: S, descriptions: Descriptions<S>): Sendable<S> {
   const fields = Object.entries(shape).map(([name, field]) => {

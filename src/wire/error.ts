@@ -1,4 +1,4 @@
-/** Errors of ours and of the caller, as every door answers them. */
+/** Errors, as every door reports them. */
 import { z } from 'zod';
 import { ERROR_CODES, VivariumError, type ErrorCode } from '../errors.ts';
 
@@ -30,7 +30,7 @@ export function toWireError({ code, message }: VivariumError): WireError {
 /** A newer server may have codes that this version lacks, so the code is read as text. */
 const Answer = z.object({ code: z.string(), message: z.string() });
 
-/** The error that another host answered, to be thrown here. */
+/** The error that another host reported, to be thrown here. */
 export function fromWireError(json: unknown): VivariumError {
   const { code, message } = Answer.parse(json);
   const known = CODES.find((one) => one === code);

@@ -46,7 +46,7 @@ export const EventSchema = z
 const TYPES: ReadonlySet<string> = new Set(EventSchema.options.map(({ shape }) => shape.type.value));
 const Typed = z.object({ type: z.string() });
 
-/** Reads an event of a stream. Undefined for a type that only newer servers know: readers skip it and go on. */
+/** Reads an event of a stream. Returns undefined for a type that only newer servers know, so that readers can skip it. */
 export function readEvent(json: unknown): Event | undefined {
   const { data } = Typed.safeParse(json);
   return data !== undefined && !TYPES.has(data.type) ? undefined : EventSchema.parse(json);

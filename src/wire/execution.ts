@@ -1,5 +1,6 @@
 /** One run of code, with everything that it produced. */
 import { z } from 'zod';
+import type { Execution } from '../execution/execution.ts';
 import { ProducedFigureSchema, ProducedFileSchema, SpillSchema } from './artifact.ts';
 import { OutcomeSchema, PythonErrorSchema } from './outcome.ts';
 import { DataFrameSummarySchema, ResultSchema, TranscriptEntrySchema } from './result.ts';
@@ -47,6 +48,34 @@ const ending = {
   isolation: IsolationSchema.describe('What confined the session, as observed.'),
 };
 
+/** Of `print("hello")`. */
+const EXAMPLE: Execution = {
+  id: 'f3a1c9d2',
+  sessionId: 's1',
+  outcome: { status: 'succeeded' },
+  logs: { stdout: 'hello\n', stderr: '' },
+  results: [],
+  transcript: [{ timeMs: 1767323045678, type: 'text', stream: 'stdout', text: 'hello\n' }],
+  dataframes: [],
+  figures: [],
+  files: [],
+  state: { status: 'preserved', generation: 0, variables: { added: [], changed: [], removed: [] } },
+  durationMs: 1.2,
+  isolation: {
+    level: 'namespaces',
+    uid: 'own',
+    files: 'private-root',
+    network: 'none',
+    proc: 'private',
+    memory: ['cgroup', 'watchdog'],
+    processes: ['cgroup'],
+    disk: ['watchdog'],
+    seccomp: true,
+    landlock: 4,
+    missing: [],
+  },
+};
+
 export const ExecutionSchema = z
   .object({
     ...ending,
@@ -72,6 +101,7 @@ export const ExecutionSchema = z
   .meta({
     id: 'Execution',
     description: "Everything that one run of code produced, and what happened to the session's state.",
+    examples: [EXAMPLE],
   });
 
 const SavedFigureSchema = z

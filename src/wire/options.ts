@@ -1,4 +1,4 @@
-/** What callers ask for with. Unknown keys are errors: a misspelt limit would otherwise be no limit. */
+/** Options that callers send. Unknown keys are errors: a misspelt limit would otherwise be no limit. */
 import { z } from 'zod';
 import { Config, Limits, Mount, Variables } from '../config.ts';
 import { Id, Name, runShape } from '../host/options.ts';
@@ -46,7 +46,7 @@ const runFields = optionalFields(run, {
 
 export const RunOptionsSchema = z
   .strictObject(runFields)
-  .meta({ id: 'RunOptions', description: 'How one run is made.', examples: [{ timeoutMs: 5000 }] });
+  .meta({ id: 'RunOptions', description: 'Options of one run.', examples: [{ timeoutMs: 5000 }] });
 
 export const KeyOptionsSchema = z
   .strictObject(
@@ -62,7 +62,7 @@ export const KeyOptionsSchema = z
   )
   .meta({ id: 'KeyOptions', description: 'Which session a run uses.', examples: [{ chatId: 'chat-1' }] });
 
-/** What a session sees and reaches; a host has the same options for all of its sessions. */
+/** What a session may use and reach. */
 const access = {
   limits: LimitsSchema.exactOptional().describe(
     'What the session may use. The host decides the limits that are left out.',
@@ -99,15 +99,19 @@ export const SessionOptionsSchema = z
     ),
     ...access,
   })
-  .meta({ id: 'SessionOptions', description: 'How a session is made. What is left out is decided by the host.' });
+  .meta({
+    id: 'SessionOptions',
+    description: 'Options of a new session. The host decides what is left out.',
+    examples: [{ limits: { memoryMb: 512 }, network: false }],
+  });
 
 export const OnceOptionsSchema = z
   .strictObject(SessionOptionsSchema.omit({ id: true, idleMs: true }).extend(runFields).shape)
-  .meta({ id: 'OnceOptions', description: 'How a session for a single run is made, and how the run is made.' });
+  .meta({ id: 'OnceOptions', description: 'A session for a single run, and the run itself.' });
 
 const { limits: _limits, mounts: _mounts, environment: _environment, ...settings } = Config.shape;
 
-/** What a host is made with, as far as it can be written down. */
+/** Everything but the signal. */
 export const HostOptionsSchema = z
   .strictObject({
     ...optionalFields(settings, {
@@ -153,4 +157,4 @@ export const HostOptionsSchema = z
       .exactOptional()
       .describe('The Jupyter server whose kernels are the sessions, instead of processes of this machine.'),
   })
-  .meta({ id: 'HostOptions', description: 'How a host is made.' });
+  .meta({ id: 'HostOptions', description: 'Options of a new host.' });

@@ -1,11 +1,14 @@
-/** The values that everything on the wire is made of. */
+/**
+ * The values that everything on the wire is made of.
+ *
+ * Answers are read with `z.object`, which drops keys that it does not know: a newer server may add some, and a program
+ * then still gets exactly what its types say. Whoever passes an answer on passes on the text, not what was parsed.
+ * Options and decisions are read with `z.strictObject`, where an unknown key is an error.
+ */
 import { z } from 'zod';
 import type { Json } from '../execution/execution.ts';
 
-/**
- * Any JSON. It is passed on as `JSON.parse` made it and never walked: a chart or a value may have many megabytes, and
- * whoever parses a message must not block for them.
- */
+/** Any JSON. It is returned as it is and never walked: a chart may have many megabytes, which would block the process. */
 export const JsonSchema = z.unknown().meta({
   id: 'Json',
   description: 'Any JSON value. Python values that JSON lacks are objects with a `_type`; see docs/values.md.',

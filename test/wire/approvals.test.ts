@@ -9,8 +9,8 @@ import { expectValid } from './json-schema.ts';
 const laboratory = new Laboratory();
 const CODE = `${EPICS}_w('magnet', 1)\nresults = {'answer': 1}`;
 
-/** As it arrives elsewhere; and back again it is the same, with its dates. */
-function expectSpoken(approval: Approval): void {
+/** It fits the schemas, and comes back from JSON as it was, with its dates. */
+function expectRoundTrip(approval: Approval): void {
   const json: unknown = JSON.parse(JSON.stringify(approval));
   expect(z.encode(ApprovalSchema, approval as never)).toEqual(json);
   expect(z.decode(ApprovalSchema, json as never)).toEqual(approval);
@@ -24,12 +24,12 @@ test.for([
 ] as const)('an approval, and the decision %j', async ([decision, status]) => {
   await using lab = await laboratory.start({ config: WRITES, code: CODE });
   const asked = question(await lab.service.run(REQUEST, thread('t')));
-  expectSpoken(asked);
+  expectRoundTrip(asked);
   expect(ApprovalPayloadSchema.parse(asked.payload)).toEqual(asked.payload);
   expectValid('ApprovalPayload', asked.payload);
   expectValid('Decision', decision);
   await lab.service.decide(asked.id, DecisionSchema.parse(decision), { by: 'Ada' }).catch(() => undefined);
   const decided = await lab.service.approvals.get(asked.id);
   expect(decided.status).toBe(status);
-  expectSpoken(decided);
+  expectRoundTrip(decided);
 });

@@ -1,4 +1,4 @@
-/** The JSON Schemas are valid, complete, and good enough to be the reference of the API. */
+/** The JSON Schemas are valid and complete, and describe every field. */
 import { expect, test } from 'vitest';
 import { componentSchemas } from '../../src/wire/components.ts';
 import { checkSchemas, errorsOf, installValidator } from './json-schema.ts';
@@ -6,16 +6,16 @@ import { checkSchemas, errorsOf, installValidator } from './json-schema.ts';
 const schemas = componentSchemas();
 type Node = Readonly<Record<string, unknown>>;
 
-/** Every object in the JSON, with where it is. */
+/** Every object in the JSON, with its path. */
 function* nodes(value: unknown, place = ''): Generator<readonly [string, Node]> {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) yield [place, value as Node];
   for (const [key, part] of Object.entries(value)) yield* nodes(part, `${place}/${key}`);
 }
 
-test('everything that is spoken has a schema by its name', () => {
+test('every message has a schema under its name', () => {
   const names = `Execution Outcome Result TranscriptEntry StateReceipt Isolation ProducedFile ProducedFigure
-    DataFrameSummary Truncation Spill PythonError Event Summary SessionInfo Variable Rollback Artifact Approval
+    DataFrameSummary Truncation Spill PythonError Event Summary SessionInfo Variable Rollback Artifact FileList Approval
     ApprovalPayload Decision Error RunOptions KeyOptions SessionOptions OnceOptions HostOptions Limits Mount`;
   expect(Object.keys(schemas)).toEqual(expect.arrayContaining(names.split(/\s+/)));
 });
@@ -29,7 +29,7 @@ test('they are valid JSON Schema 2020-12', async (context) => {
   await expect(checkSchemas(installed.python, { Wrong: { type: 'text' } })).rejects.toThrow(/not valid under any/);
 });
 
-test('references lead to one another, and nothing is left of how the schemas were made', () => {
+test('every reference leads to a component', () => {
   for (const [place, node] of nodes(schemas)) {
     expect(node, place).not.toHaveProperty('$id');
     expect(node, place).not.toHaveProperty('$schema');
@@ -39,7 +39,7 @@ test('references lead to one another, and nothing is left of how the schemas wer
   }
 });
 
-test('every schema and every field is described, in sentences', () => {
+test('every schema and every field has a description of whole sentences', () => {
   const isSentence = expect.stringMatching(/^[A-Z`].*[.]$/) as unknown;
   for (const [name, schema] of Object.entries(schemas)) expect(schema.description, name).toEqual(isSentence);
   let count = 0;
@@ -59,7 +59,7 @@ test('examples are valid', () => {
   }
 });
 
-test('what callers send may not have unknown keys; what they get may', () => {
+test('unknown keys are allowed in answers only', () => {
   const strict = Object.keys(schemas).filter((name) => schemas[name]?.additionalProperties === false);
   const options = ['HostOptions', 'KeyOptions', 'Limits', 'Mount', 'OnceOptions', 'RunOptions', 'SessionOptions'];
   const decisions = ['ApproveDecision', 'EditDecision', 'RejectDecision', 'RespondDecision'];

@@ -1,4 +1,4 @@
-/** Checks against the JSON Schemas that clients in other languages are given, by validators that are not zod. */
+/** Validates against the JSON Schemas, with validators other than zod. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ import { installBeside, type Installation } from '../../tools/side-environment.t
 const schemas = componentSchemas();
 const validators = new Map<string, Validator>();
 
-/** Fails with what is wrong with a value, unless it is what the component says. */
+/** Fails unless the value fits the component. */
 export function expectValid(component: string, json: unknown): void {
   expect(errorsOf(component, json), `${component}: ${JSON.stringify(json)?.slice(0, 2000)}`).toEqual([]);
 }
@@ -41,7 +41,7 @@ for schema in json.load(sys.stdin).values():
     Draft202012Validator.check_schema(schema)
 `;
 
-/** Python's validator, which knows the schema of JSON Schema itself; it comes with Jupyter's tools. */
+/** Python's `jsonschema`, which has the meta-schema. It comes with Jupyter's tools. */
 export async function installValidator(): Promise<Installation> {
   const config = parseConfig({});
   return installBeside({

@@ -1,4 +1,4 @@
-/** How messages are read: bounded work, newer servers, dates, errors, options. */
+/** How messages are read: with bounded work, from newer servers, with dates, errors and options. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { parseConfig } from '../../src/config.ts';
@@ -17,7 +17,7 @@ import {
 } from '../../src/wire/options.ts';
 import { errorsOf, expectValid } from './json-schema.ts';
 
-/** JSON that fails whoever looks inside. */
+/** A value that throws when somebody looks inside. */
 function untouchable(): object {
   const refuse = (): never => {
     throw new Error('somebody looked inside');
@@ -25,19 +25,19 @@ function untouchable(): object {
   return new Proxy({}, { get: refuse, has: refuse, ownKeys: refuse, getOwnPropertyDescriptor: refuse });
 }
 
-test('charts and values are passed on as they are, without a look inside', () => {
+test('charts are not walked', () => {
   const chart = untouchable();
   const event = EventSchema.parse({ type: 'result', result: { kind: 'figure', data: {}, chart } });
   expect(event.type === 'result' && Object.is(event.result.chart, chart)).toBe(true);
 });
 
-test('a newer server may say more: unknown keys are dropped, unknown events skipped', () => {
+test('unknown keys and unknown events of a newer server are ignored', () => {
   expect(readEvent({ type: 'clear', since: 1 })).toEqual({ type: 'clear' });
   expect(readEvent({ type: 'progress', done: 0.5 })).toBeUndefined();
   for (const wrong of [{ type: 'output' }, {}, 'output', null]) expect(() => readEvent(wrong)).toThrow(z.ZodError);
 });
 
-test('dates are text on the wire and dates in a program', () => {
+test('a date is text on the wire and a Date in a program', () => {
   const wire = {
     id: 'a',
     name: 'a.csv',
@@ -64,7 +64,7 @@ test('an error arrives as the one that was thrown', () => {
   }
 });
 
-test('an error that only a newer server knows keeps its words and its code', () => {
+test('an error code that only a newer server knows is kept in the message', () => {
   const unknown = fromWireError({ code: 'QUOTA', message: 'Too much.', hint: 'wait' });
   expect(unknown).toMatchObject({ code: 'ENGINE_FAILED', message: 'Too much. (QUOTA)' });
 });
@@ -92,7 +92,7 @@ test.for<[keyof typeof DOORS, object]>([
   ],
   ['OnceOptions', { readOnly: true, timeoutMs: 5, limits: {} }],
   ['HostOptions', { python: 'python3', isolation: 'none', preload: [], limits: { spillMb: 0 }, idleMs: 5 }],
-])('%s %j are taken as they are, and nothing is filled in', ([name, options]) => {
+])('%s %j are accepted, and nothing is filled in', ([name, options]) => {
   const { schema, host } = DOORS[name];
   expect(schema.parse(options)).toEqual(options);
   expectValid(name, options);
@@ -123,18 +123,18 @@ test.for<[keyof typeof DOORS, object]>([
   expect(() => host(options)).toThrow(VivariumError);
 });
 
-test('what JSON Schema cannot say is checked all the same', () => {
+test('rules that JSON Schema cannot express are checked too', () => {
   expect(RunOptionsSchema.safeParse({ resultVariable: 'a b' }).success).toBe(false);
   expect(SessionOptionsSchema.safeParse({ mounts: [{ source: 'a', target: '/b' }] }).success).toBe(false);
   expect(DecisionSchema.safeParse({ type: 'edit', code: '\0' }).success).toBe(false);
 });
 
-test('signals and functions cannot be sent', () => {
+test('signals cannot be sent', () => {
   expect(RunOptionsSchema.safeParse({ signal: new AbortController().signal }).success).toBe(false);
   expect(SessionOptionsSchema.safeParse({ signal: new AbortController().signal }).success).toBe(false);
 });
 
-test('a decision with something in it that nobody knows decides nothing', () => {
+test('a decision with an unknown key is refused', () => {
   expect(DecisionSchema.safeParse({ type: 'approve', code: 'other()' }).success).toBe(false);
   expect(DecisionSchema.parse({ type: 'edit', code: 'x = 1' })).toEqual({ type: 'edit', code: 'x = 1' });
 });

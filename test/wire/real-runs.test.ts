@@ -1,4 +1,4 @@
-/** What real runs of real programs give is what the schemas say: nothing refused, nothing unknown. */
+/** Results of real programs fit the schemas: nothing is refused, and nothing is unknown. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Transcript } from '../../src/execution/transcript.ts';
 import { createHost, type Event, type Execution, type Host, type Session } from '../../src/index.ts';
-import { ArtifactSchema } from '../../src/wire/artifact.ts';
+import { ArtifactSchema, FileFactsSchema, FileListSchema } from '../../src/wire/artifact.ts';
 import { EventSchema } from '../../src/wire/event.ts';
 import { ExecutionSchema } from '../../src/wire/execution.ts';
 import { RollbackSchema, SessionInfoSchema, VariableSchema } from '../../src/wire/session.ts';
@@ -20,28 +20,28 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-/** As it arrives elsewhere. */
+/** The JSON that arrives elsewhere. */
 function sent(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown;
 }
 
-/** The schema takes it and knows every key in it; so does the JSON Schema of that name. */
-function expectSpoken(name: string, schema: z.ZodType, json: unknown): void {
+/** The zod schema knows every key, and the JSON Schema of that name accepts the value. */
+function expectRoundTrip(name: string, schema: z.ZodType, json: unknown): void {
   expect(z.encode(schema, z.decode(schema, json as never))).toEqual(json);
   expectValid(name, json);
 }
 
-/** Runs code, checks each event and what they add up to. */
+/** Runs code, and checks each event and the execution that they add up to. */
 async function run(session: Session, code: string, options = {}): Promise<{ events: Event[]; execution: Execution }> {
   const transcript = new Transcript(LIMITS.outputBytes);
   const events: Event[] = [];
   for await (const event of session.stream(code, options)) {
     events.push(event);
     transcript.add(event);
-    expectSpoken('Event', EventSchema, sent(event));
+    expectRoundTrip('Event', EventSchema, sent(event));
   }
   const execution = transcript.execution();
-  expectSpoken('Execution', ExecutionSchema, sent(execution));
+  expectRoundTrip('Execution', ExecutionSchema, sent(execution));
   return { events, execution };
 }
 
@@ -99,21 +99,24 @@ test('the rarer parts: a value, shortened output, a restored state, a cancelled 
   expect(endless.execution.outcome.status).toBe('cancelled');
 });
 
-test('sessions, variables, artifacts and rollbacks', async () => {
+test('sessions, variables, files, artifacts and rollbacks', async () => {
   await using session = await host.createSession({ clientId: 'c' });
-  expectSpoken('SessionInfo', SessionInfoSchema, sent(session.info()));
+  expectRoundTrip('SessionInfo', SessionInfoSchema, sent(session.info()));
   await run(session, `${TABLE}\nx = object()`);
-  for (const variable of await session.inspect()) expectSpoken('Variable', VariableSchema, sent(variable));
-  expectSpoken('Artifact', ArtifactSchema, sent(await session.exportTable('frame')));
+  for (const variable of await session.inspect()) expectRoundTrip('Variable', VariableSchema, sent(variable));
+  expectRoundTrip('Artifact', ArtifactSchema, sent(await session.exportTable('frame')));
   await run(session, 'y = 2');
-  expectSpoken('Rollback', RollbackSchema, sent(await session.rollback()));
+  await session.files.upload('a/b.txt', 'b');
+  expectRoundTrip('FileList', FileListSchema, sent(await session.files.list()));
+  expectRoundTrip('FileFacts', FileFactsSchema, sent(await session.files.upload('c.txt', 'c')));
+  expectRoundTrip('Rollback', RollbackSchema, sent(await session.rollback()));
   const running = session.runCode('print(1)');
-  for (const info of host.listSessions()) expectSpoken('SessionInfo', SessionInfoSchema, sent(info));
+  for (const info of host.listSessions()) expectRoundTrip('SessionInfo', SessionInfoSchema, sent(info));
   await running;
   const info = session.info();
   expect(z.decode(SessionInfoSchema, z.encode(SessionInfoSchema, info))).toEqual(info);
   await session.close();
-  expectSpoken('SessionInfo', SessionInfoSchema, sent(session.info()));
+  expectRoundTrip('SessionInfo', SessionInfoSchema, sent(session.info()));
 });
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -122,12 +125,12 @@ test.for([
   ['print(1)\n2', 'succeeded'],
   ['1 / 0', 'raised'],
   ['import matplotlib.pyplot as plt\nplt.plot([1])\nopen("a", "w")', 'succeeded'],
-] as const)('`vivarium run --json` prints what everyone speaks: %j', async ([code, status]) => {
+] as const)('`vivarium run --json` prints the wire form of %j', async ([code, status]) => {
   const args = [path.join(ROOT, 'src/cli/main.ts'), 'run', '--json', '-c', code];
   const { stdout } = await promisify(execFile)(process.execPath, args).catch((error: unknown) => {
     return error as { stdout: string }; // the exit code of a program that raised
   });
   const printed: unknown = JSON.parse(stdout);
   expect(printed).toMatchObject({ outcome: { status } });
-  expectSpoken('Execution', ExecutionSchema, printed);
+  expectRoundTrip('Execution', ExecutionSchema, printed);
 });

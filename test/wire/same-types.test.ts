@@ -1,7 +1,8 @@
-/** Schemas and interfaces are the same types. The compiler checks it: nothing here can fail at run time. */
+/** Schemas and interfaces are the same types. The compiler checks this; nothing here can fail at run time. */
 import { expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import type { Artifact } from '../../src/artifact/artifact.ts';
+import type { FileFacts, FileList } from '../../src/artifact/files.ts';
 import type { Limits, Mount } from '../../src/config.ts';
 import type { Rollback } from '../../src/engine/engine.ts';
 import type { Event, SavedFigure, Summary } from '../../src/execution/event.ts';
@@ -51,6 +52,8 @@ test('what is answered has the types of the interfaces', () => {
   expectTypeOf<Answered<typeof artifact.ProducedFigureSchema>>().toEqualTypeOf<Plain<execution.ProducedFigure>>();
   expectTypeOf<Answered<typeof artifact.SpillSchema>>().toEqualTypeOf<Plain<execution.Spill>>();
   expectTypeOf<Answered<typeof artifact.ArtifactSchema>>().toEqualTypeOf<Plain<Artifact>>();
+  expectTypeOf<Answered<typeof artifact.FileFactsSchema>>().toEqualTypeOf<Plain<FileFacts>>();
+  expectTypeOf<Answered<typeof artifact.FileListSchema>>().toEqualTypeOf<Plain<FileList>>();
   expectTypeOf<Answered<typeof session.IsolationSchema>>().toEqualTypeOf<Plain<Isolation>>();
   expectTypeOf<Answered<typeof session.StateReceiptSchema>>().toEqualTypeOf<Plain<execution.StateReceipt>>();
   expectTypeOf<Answered<typeof session.VariableChangesSchema>>().toEqualTypeOf<Plain<execution.VariableChanges>>();
