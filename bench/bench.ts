@@ -1,7 +1,8 @@
 /** What every row of the benchmark works with. */
 import type { Environment } from '../src/environment/environment.ts';
 import type { Execution } from '../src/execution/execution.ts';
-import { createHost, type Host } from '../src/host/host.ts';
+import type { Host } from '../src/host/host.ts';
+import { createHost } from '../src/host/local-host.ts';
 import type { HostOptions } from '../src/host/options.ts';
 import type { Ipykernel } from './peers/ipykernel.ts';
 

@@ -50,7 +50,7 @@ async function plot(host: Host): Promise<void> {
   await using session = await host.createSession();
   report(await session.runCode(code));
   const copy = path.join(await mkdtemp(path.join(tmpdir(), 'vivarium-tour-')), 'plot.png');
-  await copyFile(path.join(session.info().workspace, 'plot.png'), copy);
+  await copyFile(path.join((await session.info()).workspace, 'plot.png'), copy);
   console.log(`a copy is in ${copy}`);
 }
 

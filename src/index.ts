@@ -3,12 +3,22 @@ export type { ErrorCode } from './errors.ts';
 export { extractCode } from './text/extract-code.ts';
 export { escapeAnsi } from './text/clean-text.ts';
 export { forModel } from './text/for-model.ts';
-export { createHost } from './host/host.ts';
-export type { Host } from './host/host.ts';
-export type { Session, SessionInfo } from './host/session.ts';
-export type { HostOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from './host/options.ts';
-export type { Artifact } from './artifact/artifact.ts';
-export type { Level, Limits, Mount } from './config.ts';
+export { createHost } from './host/local-host.ts';
+export type { EngineChoice, JupyterAccess } from './host/engines.ts';
+export type { Host, HostAccess } from './host/host.ts';
+export type { NotebookOptions, Session, SessionFiles, SessionInfo } from './host/session.ts';
+export type {
+  Cancellable,
+  HostOptions,
+  KeyOptions,
+  OnceOptions,
+  RunOptions,
+  SessionOptions,
+  TableOptions,
+} from './host/options.ts';
+export type { Artifact, Artifacts } from './artifact/artifact.ts';
+export type { FileFacts, FileList, FileSource } from './artifact/files.ts';
+export type { ClientOptions, Level, Limits, Mount } from './config.ts';
 export type { Echo, Rollback, TableFormat } from './engine/engine.ts';
 export type { ExportOptions } from './notebook/export.ts';
 export type { Notebook } from './notebook/nbformat.ts';

@@ -69,7 +69,7 @@ async function overrun(session: Session): Promise<number> {
   expect(outcome.status, 'timed-out', 'a loop that ignores its interrupt');
   expect(state.status, 'restored', 'the state after a timeout');
   const backAt = await nextResult(session);
-  return msBetween(await readFile(path.join(session.info().workspace, 'alive'), 'utf8'), backAt);
+  return msBetween(await readFile(path.join((await session.info()).workspace, 'alive'), 'utf8'), backAt);
 }
 
 async function nextResult(session: Session): Promise<bigint> {

@@ -94,7 +94,7 @@ async function scratch(): Promise<{
         changes,
         caps: { ...CAPS, ...caps },
       };
-      return await collect(store, { ...request, sessionId: 'session', executionId: 'execution' });
+      return await collect(store.writerFor(null), { ...request, sessionId: 'session', executionId: 'execution' });
     },
   };
 }

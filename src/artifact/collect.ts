@@ -4,7 +4,7 @@ import type { ChangedFile } from './changes.ts';
 import type { FileFacts } from './files.ts';
 import { mimeOf } from './mime.ts';
 import type { Place } from './place/place.ts';
-import type { ArtifactStore } from './store.ts';
+import type { ArtifactWriter } from './store.ts';
 
 /** A file that a run wrote. */
 export interface ProducedFile extends FileFacts {
@@ -30,7 +30,7 @@ export interface CollectRequest {
 }
 
 /** Keeps what a run wrote. A file that cannot or may not be read is listed all the same, with the reason. */
-export async function collect(store: ArtifactStore, request: CollectRequest): Promise<ProducedFile[]> {
+export async function collect(store: ArtifactWriter, request: CollectRequest): Promise<ProducedFile[]> {
   const { changes, caps } = request;
   const produced: ProducedFile[] = [];
   let bytesLeft = caps.maxTotalBytes;
@@ -45,7 +45,7 @@ export async function collect(store: ArtifactStore, request: CollectRequest): Pr
 }
 
 async function keep(
-  store: ArtifactStore,
+  store: ArtifactWriter,
   { place, sessionId, executionId, caps, signal }: CollectRequest,
   { path, bytesLeft }: { readonly path: string; readonly bytesLeft: number },
 ): Promise<Pick<ProducedFile, 'artifact' | 'notKept'>> {

@@ -3,36 +3,38 @@ import { open, rm, type FileHandle } from 'node:fs/promises';
 import type { Artifact } from './artifact.ts';
 import { mimeOf } from './mime.ts';
 
-/** What whoever writes a draft says of it. */
+/** What the writer of a draft says of it. */
 export interface DraftFacts {
   readonly name: string;
-  /** By the name, if nothing else is said. */
+  /** Found from the name unless it is given. */
   readonly mime?: string;
   readonly sessionId: string;
   readonly executionId: string;
 }
 
-type Content = Pick<Artifact, 'sizeBytes' | 'sha256'>;
-type About = Omit<Artifact, keyof Content | 'id' | 'createdAt'>;
-type Store = (draft: string, content: Content, about: About) => Artifact;
+/** What the draft itself knows when it is complete. */
+type DraftDescription = Omit<Artifact, 'id' | 'createdAt' | 'clientId'>;
 
-/** A content on its way into the store. It is hashed as it is written: what it came from may change meanwhile. */
+/** Moves a complete draft, which lies at this path, into the store. */
+type Admit = (path: string, description: DraftDescription) => Artifact;
+
+/** A content on its way into the store. It is hashed while it is written, since its source may change meanwhile. */
 export class Draft implements AsyncDisposable {
   readonly #path: string;
   readonly #handle: FileHandle;
-  readonly #store: Store;
+  readonly #admit: Admit;
   readonly #hash = createHash('sha256');
   #sizeBytes = 0;
   #isKept = false;
 
-  private constructor(path: string, handle: FileHandle, store: Store) {
+  private constructor(path: string, handle: FileHandle, admit: Admit) {
     this.#path = path;
     this.#handle = handle;
-    this.#store = store;
+    this.#admit = admit;
   }
 
-  static async create(path: string, store: Store): Promise<Draft> {
-    return new Draft(path, await open(path, 'wx', 0o600), store);
+  static async create(path: string, admit: Admit): Promise<Draft> {
+    return new Draft(path, await open(path, 'wx', 0o600), admit);
   }
 
   get sizeBytes(): number {
@@ -45,9 +47,10 @@ export class Draft implements AsyncDisposable {
     this.#sizeBytes += bytes.length;
   }
 
+  /** Completes the draft: it becomes an artifact. What is disposed before that is removed. */
   keep({ name, mime = mimeOf(name), sessionId, executionId }: DraftFacts): Artifact {
     const content = { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
-    const artifact = this.#store(this.#path, content, { name, mime, sessionId, executionId });
+    const artifact = this.#admit(this.#path, { ...content, name, mime, sessionId, executionId });
     this.#isKept = true;
     return artifact;
   }

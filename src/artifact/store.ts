@@ -1,21 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { constants, mkdirSync, renameSync, rmSync, type ReadStream } from 'node:fs';
+import { constants, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ClientOptions, parse } from '../config.ts';
 import { VivariumError } from '../errors.ts';
-import type { Artifact } from './artifact.ts';
+import type { Artifact, Artifacts } from './artifact.ts';
 import { Draft, type DraftFacts } from './draft.ts';
 import { errnoOf } from './place/errno.ts';
 import type { OpenFile } from './place/open-file.ts';
 import { ArtifactRows } from './rows.ts';
 import { Upkeep } from './upkeep.ts';
 
-/** What a copy can be made of. */
+/** What a copy can be made from. */
 export type Keepable = Pick<OpenFile, 'mime' | 'chunks'>;
 
 export interface KeepFacts extends DraftFacts {
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The store as the runs of one client's session use it: what they write belongs to that client. */
+export interface ArtifactWriter {
+  /** Copies a file into the store, as it is now. */
+  keep(file: Keepable, facts: KeepFacts): Promise<Artifact>;
+  /** A content that is written piece by piece. */
+  draft(): Promise<Draft>;
+  open(id: string): Promise<Readable>;
 }
 
 export interface Retention {
@@ -23,67 +34,50 @@ export interface Retention {
   readonly maxTotalBytes?: number | undefined;
 }
 
-/** A copy that has not grown for so long belongs to a process that is gone. */
+/** A draft that has not grown for this long belongs to a process that is gone. */
 const ABANDONED_MS = 3_600_000;
 
-/** Rows per transaction of a sweep, so that others need not wait for all of it. */
+/** Rows per transaction of a sweep, so that other processes do not wait for all of it. */
 const SWEEP_BATCH = 100;
 
 /**
- * Artifacts on disk: contents in files that are named by their hash, so that equal ones are stored once, and a row for
- * each artifact. A content is put in place, and removed, in the transaction of its row; so processes that share the
- * store never see one without the other, and a process that dies leaves nothing but what `sweep` removes.
+ * Artifacts on disk: a row for each artifact, and contents in files that are named by their hash, so that equal contents
+ * are stored once. A content is moved in and removed in the transaction of its row. Processes that share the store
+ * therefore never see one without the other, and what a dying process leaves behind is removed by `sweep`.
  */
-export class ArtifactStore implements Disposable {
+export class ArtifactStore implements Artifacts, Disposable {
   readonly #directory: string;
   readonly #retention: Retention;
   #openRows: ArtifactRows | null = null;
   #upkeep: Upkeep | null = null;
 
-  /** While it is open it keeps itself within its retention. */
+  /** While it is open, the store keeps itself within its retention. */
   constructor(directory: string, retention: Retention = {}) {
     this.#directory = directory;
     this.#retention = retention;
   }
 
-  /** Copies a file into the store, as it is now. */
-  async keep(file: Keepable, { signal, ...facts }: KeepFacts): Promise<Artifact> {
-    await using draft = await this.draft();
-    for await (const chunk of file.chunks()) {
-      signal?.throwIfAborted();
-      await draft.write(chunk);
-    }
-    return draft.keep({ mime: file.mime, ...facts });
+  /** What a session of this client writes through; null for a session without a client. */
+  writerFor(clientId: string | null): ArtifactWriter {
+    return {
+      keep: (file, facts) => this.#keep(file, facts, clientId),
+      draft: () => this.#draft(clientId),
+      open: (id) => this.open(id, clientId === null ? {} : { clientId }),
+    };
   }
 
-  /** A content that is written piece by piece; what is not kept in the end is gone. */
-  draft(): Promise<Draft> {
-    const rows = this.#rows();
-    return Draft.create(path.join(this.#incoming, randomUUID()), (draft, content, facts) => {
-      const artifact: Artifact = { id: randomUUID(), createdAt: new Date(), ...facts, ...content };
-      const target = this.#contentPath(artifact.sha256);
-      mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
-      rows.transact(() => {
-        renameSync(draft, target);
-        rows.insert(artifact);
-      });
-      this.#upkeep?.added(artifact.sizeBytes);
-      return artifact;
-    });
+  async get(id: string, options: ClientOptions = {}): Promise<Artifact> {
+    const { clientId } = parse(ClientOptions, options);
+    return this.#rows().find(id, clientId) ?? fail(id);
   }
 
-  find(id: string): Artifact {
-    return this.#rows().find(id) ?? fail(id);
+  async list({ sessionId, ...options }: ClientOptions & { readonly sessionId: string }): Promise<Artifact[]> {
+    const { clientId } = parse(ClientOptions, options);
+    return this.#rows().ofSession(sessionId, clientId);
   }
 
-  /** In the order in which they were kept. */
-  list({ sessionId }: { readonly sessionId: string }): Artifact[] {
-    return this.#rows().ofSession(sessionId);
-  }
-
-  /** The content as a stream. What is open stays readable when the artifact is removed. */
-  async open(id: string): Promise<ReadStream> {
-    const { sha256, sizeBytes } = this.find(id);
+  async open(id: string, options: ClientOptions = {}): Promise<Readable> {
+    const { sha256, sizeBytes } = await this.get(id, options);
     const handle = await this.#openContent(id, sha256);
     const { size } = await handle.stat();
     if (size === sizeBytes) return handle.createReadStream();
@@ -91,12 +85,13 @@ export class ArtifactStore implements Disposable {
     return fail(id);
   }
 
-  remove(id: string): void {
+  async remove(id: string, options: ClientOptions = {}): Promise<void> {
+    const { clientId } = parse(ClientOptions, options);
     const rows = this.#rows();
-    rows.transact(() => this.#drop(rows, rows.find(id) ?? fail(id)));
+    rows.transact(() => this.#drop(rows, rows.find(id, clientId) ?? fail(id)));
   }
 
-  /** `trim`, and removes what processes that died left behind. */
+  /** `trim`, and removes what dead processes left behind. */
   async sweep(retention: Retention = this.#retention): Promise<{ readonly removed: number }> {
     const rows = this.#rows();
     const trimmed = await this.trim(retention);
@@ -105,7 +100,7 @@ export class ArtifactStore implements Disposable {
     return trimmed;
   }
 
-  /** Removes what is too old, then the oldest until the rest fits. */
+  /** Removes what is too old, then the oldest artifacts until the rest fits. */
   async trim({ maxAgeMs = Infinity, maxTotalBytes = Infinity } = this.#retention): Promise<{
     readonly removed: number;
   }> {
@@ -130,6 +125,33 @@ export class ArtifactStore implements Disposable {
     this.close();
   }
 
+  async #keep(file: Keepable, { signal, ...facts }: KeepFacts, clientId: string | null): Promise<Artifact> {
+    await using draft = await this.#draft(clientId);
+    for await (const chunk of file.chunks()) {
+      signal?.throwIfAborted();
+      await draft.write(chunk);
+    }
+    return draft.keep({ mime: file.mime, ...facts });
+  }
+
+  #draft(clientId: string | null): Promise<Draft> {
+    const rows = this.#rows();
+    return Draft.create(path.join(this.#incoming, randomUUID()), (draft, description) =>
+      this.#admit(rows, draft, { id: randomUUID(), createdAt: new Date(), ...description, clientId }),
+    );
+  }
+
+  #admit(rows: ArtifactRows, draft: string, artifact: Artifact): Artifact {
+    const target = this.#contentPath(artifact.sha256);
+    mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+    rows.transact(() => {
+      renameSync(draft, target);
+      rows.insert(artifact);
+    });
+    this.#upkeep?.added(artifact.sizeBytes);
+    return artifact;
+  }
+
   #rows(): ArtifactRows {
     if (this.#openRows === null) {
       mkdirSync(this.#incoming, { recursive: true, mode: 0o700 });
@@ -151,7 +173,7 @@ export class ArtifactStore implements Disposable {
     return count;
   }
 
-  /** Call within a transaction. True when the content went with the row. */
+  /** Call within a transaction. True when the content was removed with the row. */
   #drop(rows: ArtifactRows, { id, sha256 }: Artifact): boolean {
     rows.delete(id);
     if (rows.isContentUsed(sha256)) return false;
@@ -163,12 +185,12 @@ export class ArtifactStore implements Disposable {
     const abandonedBefore = Date.now() - ABANDONED_MS;
     for (const name of await namesIn(this.#incoming)) {
       const file = path.join(this.#incoming, name);
-      const stats = await stat(file).catch(() => null); // finished meanwhile
+      const stats = await stat(file).catch(() => null); // it was completed meanwhile
       if (stats !== null && stats.mtimeMs < abandonedBefore) await rm(file, { force: true });
     }
   }
 
-  /** Contents without a row: a process died between the two, or its machine did. */
+  /** Contents without a row: a process, or the machine, died between moving the file and writing the row. */
   async #removeOrphans(rows: ArtifactRows): Promise<void> {
     const contents = path.join(this.#directory, 'contents');
     for (const shard of await namesIn(contents)) {
@@ -200,12 +222,12 @@ export class ArtifactStore implements Disposable {
 }
 
 async function namesIn(directory: string): Promise<string[]> {
-  return await readdir(directory).catch(() => []); // not there yet, or not any more
+  return await readdir(directory).catch(() => []); // it does not exist yet, or was removed
 }
 
 function fail(id: string): never {
   throw new VivariumError(
     'ARTIFACT_NOT_FOUND',
-    `There is no artifact ${JSON.stringify(id.slice(0, 64))}. It may have been removed when its time was over; list those of the session.`,
+    `There is no artifact ${JSON.stringify(id.slice(0, 64))}. It may have been removed at the end of its retention. List the artifacts of the session.`,
   );
 }

@@ -1,25 +1,25 @@
-/** Ages are in days: it does not have to be the minute. */
+/** Retention is counted in days, so an hour more does not matter. */
 const INTERVAL_MS = 3_600_000;
-/** What may be added before somebody looks whether it still fits. */
+/** The share of the allowed size that may be added before the size is checked again. */
 const SHARE = 1 / 16;
 
 export interface UpkeepWork {
-  /** Removes everything that is to be removed. */
+  /** Removes everything that should go, including what dead processes left. */
   sweep(): Promise<unknown>;
-  /** Removes only what is too old or too much. */
+  /** Removes only what is too old or does not fit. */
   trim(): Promise<unknown>;
 }
 
 /**
- * Has a store put in order while it is in use: once an hour, and whenever much was added. Keeps no process alive, and
- * what fails is tried again the next time: nobody waits for it.
+ * Keeps a store within its retention while it is open: once an hour, and whenever much was added. It does not keep the
+ * process alive. A failure is ignored, since the next round tries again.
  */
 export class Upkeep implements Disposable {
   readonly #work: UpkeepWork;
   readonly #allowedBytes: number;
   readonly #timer: NodeJS.Timeout;
   #addedBytes = 0;
-  #isAtWork = false;
+  #isWorking = false;
 
   constructor(work: UpkeepWork, maxTotalBytes: number) {
     this.#work = work;
@@ -37,11 +37,11 @@ export class Upkeep implements Disposable {
   }
 
   async #do(what: keyof UpkeepWork): Promise<void> {
-    if (this.#isAtWork) return;
-    this.#isAtWork = true;
+    if (this.#isWorking) return;
+    this.#isWorking = true;
     this.#addedBytes = 0;
     await this.#work[what]().catch(() => undefined);
-    this.#isAtWork = false;
+    this.#isWorking = false;
     if (this.#addedBytes > this.#allowedBytes) void this.#do('trim');
   }
 }

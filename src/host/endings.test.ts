@@ -10,7 +10,7 @@ test('the last endings are remembered, older ones forgotten', () => {
   expect(endings.of('c')).toBeUndefined();
 });
 
-test('the loss of a key is told once, and what was closed on purpose is no loss', () => {
+test('the loss of a key is reported once, and a session that was closed on purpose is no loss', () => {
   const endings = new Endings();
   endings.add({ id: 'a', key: 'client:a' }, evictedAfter(5));
   endings.add({ id: 'b', key: 'client:b' }, CLOSED);
@@ -19,7 +19,7 @@ test('the loss of a key is told once, and what was closed on purpose is no loss'
   expect(endings.takeLoss('client:b')).toBeUndefined();
 });
 
-test('durations are in the largest unit that is round', () => {
+test('durations use the largest unit that gives a whole number', () => {
   expect([3_600_000, 20_000, 1000, 1500].map(describeDuration)).toEqual([
     '60 minutes',
     '20 seconds',

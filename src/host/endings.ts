@@ -2,9 +2,9 @@ import { VivariumError } from '../errors.ts';
 
 /** How a session came to its end. */
 export interface Ending {
-  /** Completes "Session x …". */
+  /** Completes the sentence "Session x …". */
   readonly what: string;
-  /** Whether somebody may still count on its variables, since nobody asked for the end. */
+  /** Nobody asked for the end, so its client may still rely on its variables. */
   readonly isUnexpected: boolean;
 }
 
@@ -27,12 +27,12 @@ export function sessionClosed(id: string, ending: Ending): VivariumError {
 
 interface Ended {
   readonly id: string;
-  /** Undefined where it was found by its id only. */
+  /** Undefined for a session that was found only by its id. */
   readonly key?: string | undefined;
   readonly clientId?: string | undefined;
 }
 
-/** Remembers how the last sessions ended, to answer those who come back for them. */
+/** Remembers how the last sessions ended, for callers that still refer to them. */
 export class Endings {
   readonly #capacity: number;
   readonly #byId = new Map<string, Ending & Ended>();
@@ -47,18 +47,18 @@ export class Endings {
     if (ended.key !== undefined && ending.isUnexpected) remember(this.#byKey, ended.key, ending, this.#capacity);
   }
 
-  /** Who says which client asks hears only of what was that client's. */
+  /** How the session ended. With a client, undefined for another client's session. */
   of(id: string, clientId?: string): Ending | undefined {
     const ended = this.#byId.get(id);
     return clientId === undefined || ended?.clientId === clientId ? ended : undefined;
   }
 
-  /** The id lives again. */
+  /** The id is in use again. */
   forget(id: string): void {
     this.#byId.delete(id);
   }
 
-  /** Why the session of this key, which its user believes to be there, is gone; told once. */
+  /** Why the session of this key, on which its client still relies, is gone. Reported once. */
   takeLoss(key: string): Ending | undefined {
     const ending = this.#byKey.get(key);
     this.#byKey.delete(key);
@@ -67,13 +67,13 @@ export class Endings {
 }
 
 function remember<T>(endings: Map<string, T>, name: string, ending: T, capacity: number): void {
-  endings.delete(name); // a map keeps its order by first insertion
+  endings.delete(name); // otherwise the entry would keep its old position in the map
   endings.set(name, ending);
   const [oldest] = endings.keys();
   if (endings.size > capacity && oldest !== undefined) endings.delete(oldest);
 }
 
-/** In the largest unit that gives a round number: 90 minutes, 20 seconds, 5 ms. */
+/** Uses the largest unit that gives a whole number: 90 minutes, 20 seconds, 5 ms. */
 export function describeDuration(ms: number): string {
   if (ms % 1000 !== 0 || ms === 0) return `${ms} ms`;
   const [amount, unit] = ms % 60_000 === 0 ? [ms / 60_000, 'minute'] : [ms / 1000, 'second'];

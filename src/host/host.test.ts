@@ -1,10 +1,11 @@
-/** Who gets which session: keys, caps, idle time and runs that leave nothing behind. */
+/** Which call gets which session: keys, caps, idle time, and runs that leave nothing behind. */
 import { access, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createHost, type Host } from './host.ts';
+import type { Host } from './host.ts';
+import { createHost } from './local-host.ts';
 import type { HostOptions } from './options.ts';
 
 let host: Host;
@@ -23,11 +24,11 @@ test('two clients use the same name for different values', async () => {
   expect(await textOf('x', { clientId: 'a' })).toBe("'a'");
   expect(await textOf('x', { clientId: 'b' })).toBe("'b'");
   expect(await textOf('"x" in globals()')).toBe('False');
-  const keys = host.listSessions().map(({ key }) => key);
+  const keys = (await host.listSessions()).map(({ key }) => key);
   expect(keys).toEqual(expect.arrayContaining(['client:a', 'client:b', 'default']));
 });
 
-test('calls that come at once for one key meet in one session', async () => {
+test('calls that come at once for one key share one session', async () => {
   const options = { chatId: 'crowd' };
   const executions = await Promise.all([1, 2, 3, 4].map((n) => host.runCode(`v${n} = ${n}`, options)));
   expect(new Set(executions.map(({ sessionId }) => sessionId)).size).toBe(1);
@@ -41,14 +42,14 @@ test('20 sessions in parallel, and none sees another', async () => {
   const answers = await Promise.all(numbers.map((n) => run(n, '(mine, open("mine").read())')));
   expect(answers.map(({ results }) => results[0]?.data['text/plain'])).toEqual(numbers.map((n) => `(${n}, '${n}')`));
   expect(new Set(answers.map(({ sessionId }) => sessionId)).size).toBe(20);
-  await Promise.all(answers.map(({ sessionId }) => host.getSession(sessionId).close()));
+  await Promise.all(answers.map(async ({ sessionId }) => (await host.getSession(sessionId)).close()));
 });
 
 test('an explicit id must exist, is unique, and is seen by its own client only', async () => {
   await using session = await host.createSession({ id: 'mine', clientId: 'owner' });
   await session.runCode('x = 1');
   expect(await textOf('x', { id: 'mine' })).toBe('1');
-  expect(host.getSession('mine')).toBe(session);
+  expect(await host.getSession('mine')).toBe(session);
   await expect(host.createSession({ id: 'mine' })).rejects.toMatchObject({ code: 'SESSION_EXISTS' });
   await expect(host.runCode('x', { id: 'mine', clientId: 'other' })).rejects.toMatchObject({
     code: 'SESSION_NOT_FOUND',
@@ -58,7 +59,7 @@ test('an explicit id must exist, is unique, and is seen by its own client only',
   await expect(host.runCode('x', { sessoinId: 'a' })).rejects.toThrow(/sessoinId/);
 });
 
-test('at the cap of a client the error names cap, count and ways out', async () => {
+test('the error at the cap of a client names the cap, the count and what to do', async () => {
   const clientId = 'greedy';
   await using first = await host.createSession({ clientId });
   const second = await host.createSession({ clientId });
@@ -71,13 +72,13 @@ test('at the cap of a client the error names cap, count and ways out', async () 
   expect(third.clientId).toBe(first.clientId);
 });
 
-test('an evicted session says so: by id as an error, by key as a lost state', async () => {
+test('an evicted session is reported: by id as an error, by key as a lost state', async () => {
   await using own = await small({ idleMs: 30 });
   const first = await own.runCode('x = 1', { clientId: 'c' });
-  const session = own.getSession(first.sessionId);
-  while (own.listSessions().length > 0) await sleep(5);
+  const session = await own.getSession(first.sessionId);
+  while ((await own.listSessions()).length > 0) await sleep(5);
   const says = { code: 'SESSION_CLOSED', message: expect.stringContaining('evicted after 30 ms') as unknown };
-  expect(() => own.getSession(session.id)).toThrow(expect.objectContaining(says));
+  await expect(own.getSession(session.id)).rejects.toMatchObject(says);
   await expect(own.runCode('1', { id: session.id })).rejects.toMatchObject(says);
   await expect(own.runCode('1', { id: session.id, clientId: 'c' })).rejects.toMatchObject(says);
   const other = own.runCode('1', { id: session.id, clientId: 'other' });
@@ -99,7 +100,7 @@ test('a session that runs is not idle', async () => {
   expect(execution).toMatchObject({ outcome: { status: 'succeeded' }, state: { status: 'preserved' } });
 });
 
-test('at the cap of all sessions the error comes at once; the interpreter has init code for each', async () => {
+test('the error at the cap of all sessions comes at once; every session runs the init code of the host', async () => {
   await using own = await small({ maxSessions: 1, initCode: 'started = True' });
   expect((await own.runCode('started')).results).toMatchObject([{ data: { 'text/plain': 'True' } }]);
   await expect(own.runCode('1', { clientId: 'x' })).rejects.toMatchObject({
@@ -109,15 +110,15 @@ test('at the cap of all sessions the error comes at once; the interpreter has in
   await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
 });
 
-test('sessions that are opened by themselves have the mounts, network, environment and limits of the interpreter', async () => {
+test('sessions that a run opens have the mounts, network, environment and limits of the host', async () => {
   await using directory = await scratch();
-  await writeFile(path.join(directory.path, 'given'), 'from the host');
+  await writeFile(path.join(directory.path, 'given'), 'from the machine');
   await chmod(directory.path, 0o755);
   const mounts = [{ source: directory.path, target: '/given' }];
   await using own = await small({ mounts, network: true, environment: { CITY: 'Paris' }, limits: { fileMb: 3 } });
   const code = `import os, resource
 (open("/given/given").read(), os.environ.get("CITY"), resource.getrlimit(resource.RLIMIT_FSIZE)[0] >> 20)`;
-  const said = "('from the host', 'Paris', 3)";
+  const said = "('from the machine', 'Paris', 3)";
   for (const execution of [await own.runCode(code, { clientId: 'c' }), await own.runOnce(code)]) {
     expect(execution).toMatchObject({
       results: [{ data: { 'text/plain': said } }],
@@ -136,7 +137,7 @@ test('sessions that are opened by themselves have the mounts, network, environme
   });
 });
 
-test('a place that is being left is waited for, and one that is taken is not', async () => {
+test('a new session waits for the slot of a closing one, not for a slot in use', async () => {
   await using own = await small({ maxSessions: 1 });
   for (const n of [1, 2, 3]) {
     const { results } = await own.runOnce(`${n}`);
@@ -150,7 +151,7 @@ test('a place that is being left is waited for, and one that is taken is not', a
   await expect(own.runOnce('1')).rejects.toMatchObject({ code: 'SESSION_LIMIT' });
 });
 
-test('so is a place of a client', async () => {
+test('the same holds for the slots of a client', async () => {
   await using own = await small({ maxSessionsPerClient: 1 });
   for (const n of [1, 2]) {
     const { outcome } = await own.runOnce(`${n}`, { clientId: 'c' });
@@ -158,7 +159,7 @@ test('so is a place of a client', async () => {
   }
 });
 
-test('opening a session can be given up, its init code included, and leaves none behind', async () => {
+test('opening a session can be aborted, its init code included, and leaves none behind', async () => {
   await using own = await small({ maxSessions: 1 });
   await expect(own.createSession({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   const controller = new AbortController();
@@ -166,16 +167,19 @@ test('opening a session can be given up, its init code included, and leaves none
     initCode: 'open("begun", "w").close()\nwhile True: pass',
     signal: controller.signal,
   });
-  const begun = async (): Promise<void> => access(path.join(own.listSessions()[0]?.workspace ?? '/none', 'begun'));
+  const begun = async (): Promise<void> => {
+    const [info] = await own.listSessions();
+    await access(path.join(info?.workspace ?? '/none', 'begun'));
+  };
   await vi.waitFor(begun, { timeout: 5000 });
   const reason = new Error('changed my mind');
   controller.abort(reason);
   await expect(opening).rejects.toBe(reason);
   await using session = await own.createSession();
-  expect(own.listSessions().map(({ id }) => id)).toEqual([session.id]);
+  expect((await own.listSessions()).map(({ id }) => id)).toEqual([session.id]);
 });
 
-test('init code that fails is tried again, in a fresh interpreter, when the session is asked for next', async () => {
+test('init code that fails is tried again, in a fresh interpreter, with the next run', async () => {
   const initCode =
     'fresh = "seen" not in globals(); seen = 1; open("tries", "a").write("x"); assert len(open("tries").read()) > 1';
   await using own = await small({ initCode });
@@ -189,13 +193,13 @@ test('a run once leaves neither variables nor files', async () => {
   const second = await host.runOnce('import os; ("x" in globals(), os.listdir())', { initCode: 'y = 1' });
   expect(second.results).toMatchObject([{ data: { 'text/plain': '(False, [])' } }]);
   expect(second.sessionId).not.toBe(first.sessionId);
-  expect(() => host.getSession(first.sessionId)).toThrow(expect.objectContaining({ code: 'SESSION_NOT_FOUND' }));
+  await expect(host.getSession(first.sessionId)).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
 });
 
-test('closing ends everything, may be done twice and at once, and is said to who comes later', async () => {
+test('closing ends everything, may be called twice and at once, and later calls are refused', async () => {
   const own = await small({});
   const session = await own.createSession();
-  const { workspace } = session.info();
+  const { workspace } = await session.info();
   await Promise.all([own.close(), own.close(), own[Symbol.asyncDispose]()]);
   await own.close();
   await expect(access(workspace)).rejects.toThrow('ENOENT');
@@ -204,11 +208,16 @@ test('closing ends everything, may be done twice and at once, and is said to who
   await expect(own.createSession()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
 });
 
-test('a start that is given up leaves nothing running', async () => {
+test('a start that fails or is aborted leaves nothing running', async () => {
   await expect(createHost({ signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   await expect(createHost({ python: '/none/python' })).rejects.toMatchObject({ code: 'PYTHON_NOT_FOUND' });
   // @ts-expect-error - an unknown option of a caller from JavaScript
   await expect(createHost({ timeout: 5 })).rejects.toThrow(/timeout/);
+  for (const engine of ['docker', null, {}, { jupyter: {}, local: {} }] as never[]) {
+    await expect(createHost({ engine })).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: /engine/ });
+  }
+  // @ts-expect-error - see above
+  await expect(createHost({ engine: { jupyter: {} } })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
 });
 
 function small(options: HostOptions): Promise<Host> {
@@ -216,6 +225,6 @@ function small(options: HostOptions): Promise<Host> {
 }
 
 async function scratch(): Promise<AsyncDisposable & { path: string }> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-interpreter-'));
+  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-host-'));
   return { path: directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
 }

@@ -1,175 +1,39 @@
-import path from 'node:path';
-import type { ArtifactStore } from '../artifact/store.ts';
-import { parseConfig, type Config, type Limits } from '../config.ts';
-import type { Engine } from '../engine/engine.ts';
-import { startJupyterEngine } from '../engine/jupyter/engine.ts';
-import { startLocalEngine } from '../engine/local/engine.ts';
+import type { Artifacts } from '../artifact/artifact.ts';
+import type { ClientOptions, Config, Limits } from '../config.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
-import { openArtifacts } from './artifacts.ts';
-import { resolveKey } from './keys.ts';
-import {
-  parseKeyedRun,
-  SettingsParser,
-  type HostOptions,
-  type KeyOptions,
-  type OnceOptions,
-  type RunOptions,
-  type SessionOptions,
-} from './options.ts';
-import { choosePython } from './python.ts';
+import type { KeyOptions, OnceOptions, RunOptions, SessionOptions } from './options.ts';
 import type { Session, SessionInfo } from './session.ts';
-import { Sessions } from './sessions.ts';
 
-/** Finds a Python, starts the engine on it and gives the interpreter that owns both. */
-export async function createHost(options: HostOptions = {}): Promise<Host> {
-  return Host.start(options);
-}
-
-interface HostParts {
-  readonly environment: Environment;
-  readonly engine: Engine;
-  readonly artifacts: ArtifactStore;
-  readonly sessions: Sessions;
-  readonly settings: SettingsParser;
-  readonly config: Config;
-  readonly owned: AsyncDisposableStack;
-}
-
-/** Runs Python in sessions, and owns them. */
-export class Host implements AsyncDisposable {
+/**
+ * A place with sessions, keys, caps, history and artifacts. Doors, tools, the agent and the service take a `Host` and
+ * cannot tell where its sessions live. Everything here can also be offered over a network: data is plain, and whatever
+ * has to ask the host is a promise.
+ */
+export interface Host extends AsyncDisposable {
   /** The Python that sessions run on, and the libraries that it has. */
   readonly environment: Environment;
+  /** What a session may use unless it is created with other limits. */
+  readonly limits: Limits;
+  /** What a session sees and reaches outside itself unless it is created with other settings. */
+  readonly access: HostAccess;
+  /** What confines a session unless it is created with other settings, as observed. */
+  readonly isolation: Isolation;
   /** Files that runs produced. They outlive their sessions until their retention ends. */
-  readonly artifacts: ArtifactStore;
-  readonly #parts: HostParts;
-  #closing: Promise<void> | undefined;
-
-  private constructor(parts: HostParts) {
-    this.environment = parts.environment;
-    this.artifacts = parts.artifacts;
-    this.#parts = parts;
-  }
-
-  static async start({ initCode, signal, jupyter, ...input }: HostOptions): Promise<Host> {
-    const config = parseConfig(input);
-    const settings = new SettingsParser(config, initCode ?? null);
-    await using stack = new AsyncDisposableStack();
-    const { engine, environment } = await (jupyter ? connect(jupyter, config, signal) : startHere(config, signal));
-    stack.use(engine);
-    const artifacts = stack.use(openArtifacts(config));
-    await artifacts.sweep();
-    const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
-    const sessions = stack.use(new Sessions(parts));
-    return new Host({
-      environment,
-      engine,
-      artifacts,
-      sessions,
-      settings,
-      config,
-      owned: stack.move(),
-    });
-  }
-
-  /** What sessions may use unless they say otherwise. */
-  get limits(): Limits {
-    return this.#parts.config.limits;
-  }
-
-  /** What of the host sessions see and reach unless they say otherwise. */
-  get access(): Pick<Config, 'mounts' | 'network' | 'environment'> {
-    const { mounts, network, environment } = this.#parts.config;
-    return { mounts, network, environment };
-  }
-
-  /** What confines sessions on this machine unless they say otherwise, as observed. */
-  get isolation(): Isolation {
-    const { engine, config } = this.#parts;
-    return config.network ? { ...engine.isolation, network: 'host' } : engine.isolation;
-  }
-
-  /** Runs code in the session with this id, or in that of the chat or client, which is opened if need be. */
-  async runCode(code: string, options: RunOptions & KeyOptions = {}): Promise<Execution> {
-    const { id, sessionId, chatId, clientId, ...run } = parseKeyedRun(code, options);
-    const { sessions, settings } = this.#parts;
-    if (id !== undefined) return sessions.get(id, clientId).execute(run);
-    const key = resolveKey({ sessionId, chatId, clientId });
-    const session = await sessions.ofKey(key, () => settings.parseSession(clientId === undefined ? {} : { clientId }));
-    return session.execute(run);
-  }
-
+  readonly artifacts: Artifacts;
+  /** Runs code in the session with this id, or in that of the chat or client, which is opened if there is none. */
+  runCode(code: string, options?: RunOptions & KeyOptions): Promise<Execution>;
   /** Runs code in a session of its own, which is gone afterwards with its variables and files. */
-  async runOnce(code: string, options: OnceOptions = {}): Promise<Execution> {
-    const { settings, run } = this.#parts.settings.parseOnce(code, options);
-    const session = await this.#parts.sessions.open({ settings, isOnce: true });
-    try {
-      return await session.execute(run);
-    } finally {
-      // The answer is complete and does not wait for the walls to come down; closing the interpreter does.
-      session.close().catch(() => undefined);
-    }
-  }
-
+  runOnce(code: string, options?: OnceOptions): Promise<Execution>;
   /** Opens a session and runs its init code. */
-  async createSession(options: SessionOptions = {}): Promise<Session> {
-    const { settings, signal } = this.#parts.settings.parseCreated(options);
-    signal?.throwIfAborted();
-    await using stack = new AsyncDisposableStack();
-    const session = stack.use(await this.#parts.sessions.open({ settings, signal }));
-    using _ = onAbort(signal, () => void session.close().catch(() => undefined)); // disposing it meets the same error
-    await session.prepare().catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw error;
-    });
-    signal?.throwIfAborted();
-    stack.move(); // ready: the caller owns it now
-    return session;
-  }
-
-  getSession(id: string): Session {
-    return this.#parts.sessions.get(id);
-  }
-
-  listSessions(): SessionInfo[] {
-    return this.#parts.sessions.list().map((session) => session.info());
-  }
-
-  /** Closes every session and ends the engine. */
-  close(): Promise<void> {
-    return (this.#closing ??= this.#parts.owned.disposeAsync());
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
+  createSession(options?: SessionOptions): Promise<Session>;
+  /** An open session. With a `clientId`, another client's session is not found. */
+  getSession(id: string, options?: ClientOptions): Promise<Session>;
+  /** The open sessions. With a `clientId`, only those of that client. */
+  listSessions(options?: ClientOptions): Promise<SessionInfo[]>;
+  /** Lets go of the host: one that owns its sessions closes them, one elsewhere keeps them. May be called again. */
+  close(): Promise<void>;
 }
 
-function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {
-  signal?.addEventListener('abort', act, { once: true });
-  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', act) };
-}
-
-interface Started {
-  readonly engine: Engine;
-  readonly environment: Environment;
-}
-
-async function startHere(config: Config, signal: AbortSignal | undefined): Promise<Started> {
-  const environment = await choosePython(config, signal);
-  const { python, cacheDir } = environment;
-  return { environment, engine: await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }) };
-}
-
-/** Of the Python there nothing is known but that it is one that we can use. */
-async function connect(
-  server: NonNullable<HostOptions['jupyter']>,
-  { dataDir }: Config,
-  signal: AbortSignal | undefined,
-): Promise<Started> {
-  const engine = await startJupyterEngine({ ...server, ...(signal && { signal }) });
-  const python = server.kernelName ?? 'the default kernel';
-  const cacheDir = path.join(dataDir, 'cache');
-  return { engine, environment: { python, version: '3', source: 'remote', libraries: {}, missing: [], cacheDir } };
-}
+export type HostAccess = Pick<Config, 'mounts' | 'network' | 'environment'>;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { IdleWatch } from './idle-watch.ts';
 
-test('use puts off the end, and a wait longer than a timer can hold is still a wait', () => {
+test('use postpones the end, and a wait may be longer than one timer can be', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const idleMs = 3 * 2 ** 31;

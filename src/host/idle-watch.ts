@@ -1,15 +1,15 @@
-/** Timers hold no more than 31 bits of milliseconds; longer waits are made of several. */
+/** A timer takes at most 31 bits of milliseconds; longer waits use several timers. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface IdleWatchOptions {
-  /** Null: never. */
+  /** Null: the session is never closed for being idle. */
   readonly idleMs: number | null;
-  /** For how long nothing has happened; 0 while something is going on. */
+  /** For how long the session has been idle; 0 while it is in use. */
   readonly idleForMs: () => number;
   readonly onIdle: (idleMs: number) => void;
 }
 
-/** Notices when a session was not used for long. Keeps no process alive, and costs nothing per run. */
+/** Notices when a session has been idle for too long. It does not keep the process alive and costs nothing per run. */
 export class IdleWatch {
   readonly #options: IdleWatchOptions;
   #timer: NodeJS.Timeout | undefined;

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { keyOfId, resolveKey } from './keys.ts';
 
-test('the session id comes before the chat id, that before the client id, and at last the default', () => {
+test('the session id wins over the chat id, the chat id over the client id, the client id over the default', () => {
   expect(resolveKey({ sessionId: 'a', chatId: 'b' })).toBe('session:a');
   expect(resolveKey({ chatId: 'b' })).toBe('chat:b');
   expect(resolveKey({ clientId: 'c' })).toBe('client:c');
   expect(resolveKey({})).toBe('default');
 });
 
-test('one name in different roles, or of different clients, is never one key', () => {
+test('one name in different roles, or used by different clients, gives different keys', () => {
   const keys = [
     keyOfId('x'),
     resolveKey({ sessionId: 'x' }),
@@ -22,7 +22,7 @@ test('one name in different roles, or of different clients, is never one key', (
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test('no id can be written to look like another key', () => {
+test('no id can imitate another key', () => {
   expect(resolveKey({ clientId: 'a/session:x' })).not.toBe(resolveKey({ clientId: 'a', sessionId: 'x' }));
   expect(resolveKey({ clientId: '\ud800' })).toMatch(/^client:/);
 });

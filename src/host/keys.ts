@@ -1,4 +1,4 @@
-/** Whose session is meant, in the words of the caller. */
+/** Which session the caller means. */
 export interface Selector {
   readonly sessionId?: string | undefined;
   readonly chatId?: string | undefined;
@@ -6,8 +6,8 @@ export interface Selector {
 }
 
 /**
- * The key that a session is found by: the session or chat id, else the client id, else `default`. A client's chats are
- * its own: two clients that use the same chat id get two sessions.
+ * The key that a session is found by: the session or chat id, otherwise the client id, otherwise `default`. Two clients
+ * that use the same chat id get two sessions.
  */
 export function resolveKey({ sessionId, chatId, clientId }: Selector): string {
   const client = clientId === undefined ? [] : [part('client', clientId)];
@@ -16,12 +16,12 @@ export function resolveKey({ sessionId, chatId, clientId }: Selector): string {
   return client[0] ?? 'default';
 }
 
-/** The key of a session that was created by itself, not for a chat or client. */
+/** The key of a session that was created with `createSession`, not for a chat or client. */
 export function keyOfId(id: string): string {
   return part('id', id);
 }
 
-/** Encoded, so that no id can be written to look like the key of another one. */
+/** Encoded, so that no id can imitate the key of another session. */
 function part(kind: string, id: string): string {
   return `${kind}:${encodeURIComponent(id.toWellFormed())}`;
 }

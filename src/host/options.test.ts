@@ -5,14 +5,14 @@ import { parseKeyedRun, parseRun, SettingsParser } from './options.ts';
 const config = parseConfig({ dataDir: '/tmp/none', idleMs: 1000, limits: { timeoutMs: 7000 } });
 const parser = new SettingsParser(config, 'x = 1');
 
-test('what is not given comes from the interpreter', () => {
+test('what is not given comes from the host', () => {
   const settings = parser.parseSession({ limits: { memoryMb: 64 } });
   expect(settings).toMatchObject({ initCode: 'x = 1', idleMs: 1000, echo: 'last', network: false, mounts: [] });
   expect(settings.limits).toEqual({ ...config.limits, memoryMb: 64 });
   expect(parser.parseSession({ initCode: null, idleMs: null })).toMatchObject({ initCode: null, idleMs: null });
 });
 
-test('mounts, network and environment of the interpreter hold until a session gives its own', () => {
+test('a session has the mounts, network and environment of the host unless it is given its own', () => {
   const mounts = [{ source: '/srv/data', target: '/data' }];
   const own = new SettingsParser(
     parseConfig({ dataDir: '/tmp/none', mounts, network: true, environment: { A: '1', B: '2' } }),
@@ -26,8 +26,8 @@ test('mounts, network and environment of the interpreter hold until a session gi
   expect(own.parseSession(other).environment).not.toHaveProperty('A');
 });
 
-// What the compiler refuses, a caller from JavaScript may still send.
-test('an undefined limit is a limit that was not given', () => {
+// Callers from JavaScript can send what the compiler refuses.
+test('an undefined limit counts as not given', () => {
   // @ts-expect-error - see above
   expect(parser.parseSession({ limits: { timeoutMs: undefined } }).limits.timeoutMs).toBe(7000);
 });
@@ -49,7 +49,7 @@ test.for<[string, () => unknown]>([
   ['code', () => parseRun(5, {})],
   ['id', () => parser.parseSession({ id: '../up' })],
   ['environment', () => parser.parseSession({ environment: { 'A=B': '' } })],
-])('what is wrong with %s is said by name', ([name, act]) => {
+])('an error about %s names it', ([name, act]) => {
   const says = { code: 'CONFIG_INVALID', message: expect.stringContaining(name) as unknown };
   expect(act).toThrow(expect.objectContaining(says));
 });

@@ -1,57 +1,66 @@
 import { z } from 'zod';
-import { Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
-import type { Echo } from '../engine/engine.ts';
-import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
+import { ClientId, Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
+import type { Echo, TableFormat } from '../engine/engine.ts';
+import type { EngineChoice } from './engines.ts';
 
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 
-/** How sessions of an interpreter begin unless they say otherwise, and where it and they get their settings. */
+/** The settings of a host, and the defaults of its sessions. */
 export interface HostOptions extends ConfigInput {
-  /** Code that every session runs before its first run, and again when its state had to begin anew. */
+  /** Code that every session runs before its first run, and again whenever its interpreter had to be replaced. */
   readonly initCode?: string;
-  /** Run sessions as kernels of this Jupyter server, in place of processes of this machine; see docs/jupyter.md. */
-  readonly jupyter?: Omit<JupyterEngineOptions, 'signal'>;
-  /** Gives up starting. */
+  /** Where sessions live: `'local'` (the default), or `{ jupyter: { url, token } }`; see docs/jupyter.md. */
+  readonly engine?: EngineChoice;
+  /** Aborting it gives up the start. */
   readonly signal?: AbortSignal;
 }
 
-/** What a session is made with. */
+/** The settings of a session. */
 export interface SessionOptions {
   readonly id?: string;
   readonly clientId?: string;
-  /** Null: none, though the interpreter has one. */
+  /** Null: none, even if the host has init code. */
   readonly initCode?: string | null;
   readonly limits?: Partial<Limits>;
-  /** In place of those of the interpreter, as are `network` and `environment`. */
+  /** Replaces the mounts of the host, as do `network` and `environment`. */
   readonly mounts?: readonly z.input<typeof Mount>[];
   readonly network?: boolean;
-  /** Its files can be read and not changed by what runs in it; `/tmp` can be written. */
+  /** Code can read the files of the session but not change them; `/tmp` stays writable. */
   readonly readOnly?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly echo?: Echo;
   /** Null: never closed for being idle. */
   readonly idleMs?: number | null;
-  /** Gives up opening it, its init code included. */
+  /** Aborting it gives up opening the session, its init code included. */
   readonly signal?: AbortSignal;
 }
 
-/** What one run is asked for with. */
+/** The settings of one run. */
 export interface RunOptions {
   readonly echo?: Echo;
   readonly timeoutMs?: number;
-  /** A variable whose value comes back as `execution.value`, as JSON. */
+  /** A variable whose value is returned as JSON in `execution.value`. */
   readonly resultVariable?: string;
-  /** Figures of matplotlib as SVG too, besides PNG. */
+  /** Return matplotlib figures as SVG in addition to PNG. */
   readonly svg?: boolean;
-  /** Takes a waiting run out of the queue and stops a running one; both end as `cancelled`. */
+  /** Removes a waiting run from the queue and stops a running one; both end as `cancelled`. */
   readonly signal?: AbortSignal;
   readonly whenBusy?: 'queue' | 'refuse';
 }
 
-/** A session that runs once, and its run. */
+/** Aborting stops the work itself, not only the waiting for it. */
+export interface Cancellable {
+  readonly signal?: AbortSignal;
+}
+
+export interface TableOptions extends Cancellable {
+  readonly format?: TableFormat;
+}
+
+/** The settings of a session for one run, and of that run. */
 export type OnceOptions = Omit<SessionOptions, 'id' | 'idleMs' | 'signal'> & RunOptions;
 
-/** Whose session to run in: an id that exists, or the session of a chat or client, opened if need be. */
+/** Which session to run in: the one with this id, or that of a chat or client, which is opened if there is none. */
 export interface KeyOptions {
   readonly id?: string;
   readonly sessionId?: string;
@@ -78,35 +87,35 @@ export const runShape = {
   whenBusy: z.enum(['queue', 'refuse']).default('queue'),
 };
 
-/** A run that was asked for, with its options checked. */
-const Run = z.strictObject(runShape);
-export type Run = Readonly<z.infer<typeof Run>>;
+/** The code of a run with its options, checked. */
+const ParsedRun = z.strictObject(runShape);
+export type ParsedRun = Readonly<z.infer<typeof ParsedRun>>;
 
 const KeyedRun = z.strictObject({
   ...runShape,
   id: Name.optional(),
   sessionId: Name.optional(),
   chatId: Name.optional(),
-  clientId: Name.optional(),
+  clientId: ClientId.optional(),
 });
 
-export function parseRun(code: string, options: RunOptions): Run {
-  return parse(Run, { ...options, code });
+export function parseRun(code: string, options: RunOptions): ParsedRun {
+  return parse(ParsedRun, { ...options, code });
 }
 
 export function parseKeyedRun(code: string, options: RunOptions & KeyOptions): Readonly<z.infer<typeof KeyedRun>> {
   return parse(KeyedRun, { ...options, code });
 }
 
-/** What a session is made with when nothing is left open. */
-export type Settings = Readonly<z.infer<ReturnType<typeof settingsSchema>>>;
+/** The settings of a session with every default filled in. */
+export type SessionSettings = Readonly<z.infer<ReturnType<typeof settingsSchema>>>;
 
-/** Settings of sessions, with the defaults of one interpreter. */
+/** Fills in the settings of sessions with the defaults of one host. */
 export class SettingsParser {
   readonly #session;
   readonly #created;
   readonly #once;
-  readonly #usual: Settings;
+  readonly #usual: SessionSettings;
 
   constructor(config: Config, initCode: string | null) {
     this.#session = settingsSchema(config, initCode);
@@ -115,19 +124,19 @@ export class SettingsParser {
     this.#once = this.#session.omit({ id: true, idleMs: true }).extend(runShape);
   }
 
-  parseSession(options: Omit<SessionOptions, 'signal'>): Settings {
+  parseSession(options: Omit<SessionOptions, 'signal'>): SessionSettings {
     return parse(this.#session, options);
   }
 
-  /** A session that somebody waits for. */
-  parseCreated(options: SessionOptions): { settings: Settings; signal: AbortSignal | undefined } {
-    if (Object.keys(options).length === 0) return { settings: this.#usual, signal: undefined }; // as most are
+  /** The settings of `createSession`. */
+  parseCreated(options: SessionOptions): { settings: SessionSettings; signal: AbortSignal | undefined } {
+    if (Object.keys(options).length === 0) return { settings: this.#usual, signal: undefined }; // the usual case
     const { signal, ...settings } = parse(this.#created, options);
     return { settings, signal };
   }
 
-  /** A session that runs once: what it is made with, and what runs in it. */
-  parseOnce(code: string, options: OnceOptions): { settings: Settings; run: Run } {
+  /** The settings of a session for one run, and that run. */
+  parseOnce(code: string, options: OnceOptions): { settings: SessionSettings; run: ParsedRun } {
     const parsed = parse(this.#once, { ...options, code });
     const { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy, echo, ...settings } = parsed;
     return {
@@ -140,7 +149,7 @@ export class SettingsParser {
 function settingsSchema(config: Config, initCode: string | null) {
   return z.strictObject({
     id: Id.optional(),
-    clientId: Name.optional(),
+    clientId: ClientId.optional(),
     initCode: z.string().nullable().default(initCode),
     limits: z.record(z.string(), z.unknown()).default({}).transform(overriding(config.limits)).pipe(Limits),
     mounts: z.array(Mount).readonly().default(config.mounts),
@@ -152,7 +161,7 @@ function settingsSchema(config: Config, initCode: string | null) {
   });
 }
 
-/** An option that is undefined is one that was not given. */
+/** An option that is undefined counts as not given. */
 function overriding(defaults: Limits): (given: Record<string, unknown>) => Record<string, unknown> {
   return (given) => ({
     ...defaults,

@@ -4,7 +4,8 @@ import type { EngineSession } from '../engine/engine.ts';
 import { openArtifacts } from './artifacts.ts';
 import { keyOfId } from './keys.ts';
 import { SettingsParser, type SessionOptions } from './options.ts';
-import { Session } from './session.ts';
+import { HostedSession } from './hosted-session.ts';
+import type { Session } from './session.ts';
 
 export interface ProgramParts {
   /** A session of an engine that nobody else uses; whoever opened it closes it. */
@@ -24,13 +25,13 @@ export interface ProgramSession extends AsyncDisposable {
 /** A session for one program, without an interpreter around it: what the program leaves behind is kept as always. */
 export function openForProgram({ inner, config, pythonVersion, filename, options }: ProgramParts): ProgramSession {
   const artifacts = openArtifacts(config);
-  const session = new Session(
+  const session = new HostedSession(
     {
       inner: withFilename(inner, filename),
       key: keyOfId(inner.id),
       settings: new SettingsParser(config, null).parseSession(options),
       maxQueue: config.maxQueue,
-      store: artifacts,
+      artifacts: artifacts.writerFor(null),
       pythonVersion,
       isForOneRun: true,
     },

@@ -7,7 +7,7 @@ import { writeJson, type Environment } from '../environment/environment.ts';
 import { choosePython } from './python.ts';
 
 const record: Environment = {
-  python: process.execPath, // anything that can be executed: a recorded interpreter is not started to be chosen
+  python: process.execPath, // any executable file will do: a recorded Python is chosen without being started
   version: '3.13.0',
   source: 'managed',
   libraries: { numpy: '2.0.0' },
@@ -15,7 +15,7 @@ const record: Environment = {
   cacheDir: '/none',
 };
 
-test('what set-up recorded is taken as it is, also when it is named', async () => {
+test('what set-up recorded is used as it is, also when it is configured', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'vivarium-'));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   await writeJson(path.join(dataDir, 'environment.json'), record);
@@ -26,7 +26,7 @@ test('what set-up recorded is taken as it is, also when it is named', async () =
   });
 });
 
-test('without a set-up the best Python of the machine is taken', async () => {
+test('without a set-up the best Python on the machine is used', async () => {
   const dataDir = path.join(tmpdir(), 'vivarium-none');
   const environment = await choosePython(parseConfig({ dataDir }));
   expect(environment).toMatchObject({ source: 'found', cacheDir: path.join(dataDir, 'cache') });

@@ -5,7 +5,7 @@ import { bestPython, findEnvironment } from '../environment/find.ts';
 import { supportedVersions, takeInventory, type Inventory } from '../environment/inventory.ts';
 import { VivariumError } from '../errors.ts';
 
-/** The Python that sessions run on: the one that was named, else what set-up made, else the best of the machine. */
+/** The Python that sessions run on: the configured one, otherwise what set-up made, otherwise the best on the machine. */
 export async function choosePython(config: Config, signal?: AbortSignal): Promise<Environment> {
   const recorded = await findEnvironment(config.dataDir);
   if (config.python === undefined) {
@@ -27,6 +27,6 @@ function noPython(dataDir: string): VivariumError {
   return new VivariumError(
     'PYTHON_NOT_FOUND',
     `No Python environment was set up in ${dataDir}, and this machine has no CPython ${supportedVersions()} to use instead. ` +
-      'Run `vivarium setup`, or name an interpreter with the option `python`.',
+      'Run `vivarium setup`, or give the path of a Python with the option `python`.',
   );
 }

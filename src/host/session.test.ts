@@ -3,7 +3,8 @@ import { access, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../execution/event.ts';
-import { createHost, type Host } from './host.ts';
+import type { Host } from './host.ts';
+import { createHost } from './local-host.ts';
 import type { SessionOptions } from './options.ts';
 import type { Session } from './session.ts';
 
@@ -38,7 +39,13 @@ test('variables persist from run to run', async () => {
     logs: { stdout: '20\n', stderr: '' },
     state: { status: 'preserved' },
   });
-  expect(session.info()).toMatchObject({ id: session.id, status: 'idle', executions: 2, queued: 0, clientId: null });
+  expect(await session.info()).toMatchObject({
+    id: session.id,
+    status: 'idle',
+    executions: 2,
+    queued: 0,
+    clientId: null,
+  });
 });
 
 test('a raising program is a result, not an exception', async () => {
@@ -48,7 +55,7 @@ test('a raising program is a result, not an exception', async () => {
   expect(execution.error).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
 });
 
-test('expressions are echoed as the session, or else the run, says', async () => {
+test('the echo of expressions is set by the run, otherwise by the session', async () => {
   const session = await open({ echo: 'all' });
   expect((await session.runCode('1\n2')).logs.stdout).toBe('1\n2\n');
   const last = await session.runCode('1\n2', { echo: 'last' });
@@ -70,12 +77,12 @@ test('runs of one session take turns, in the order of the calls', async () => {
   const session = await open();
   const first = session.runCode('import time; time.sleep(0.05); order = [1]');
   const second = session.runCode('order.append(2)');
-  expect(session.info()).toMatchObject({ status: 'running', queued: 1 });
+  expect(await session.info()).toMatchObject({ status: 'running', queued: 1 });
   await Promise.all([first, second]);
   expect((await session.runCode('order')).results).toMatchObject([{ data: { 'text/plain': '[1, 2]' } }]);
 });
 
-test('a full queue refuses with numbers, and who asks not to wait is refused', async () => {
+test('a full queue refuses with numbers, and so does a busy session if the caller does not want to wait', async () => {
   const session = await open();
   const events = await occupy(session);
   const waiting = [session.runCode('1'), session.inspect()];
@@ -88,7 +95,7 @@ test('a full queue refuses with numbers, and who asks not to wait is refused', a
   await Promise.all(waiting);
 });
 
-test('an abort in the queue gives the place up, and the code never runs', async () => {
+test('an abort takes a waiting run out of the queue, and its code never runs', async () => {
   const session = await open();
   const events = await occupy(session);
   const controller = new AbortController();
@@ -119,7 +126,7 @@ test('an abort while running stops the program, keeps its output and the state',
   expect((await session.runCode('kept')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
-test('what waits for its turn to set variables can be given up, and sets nothing', async () => {
+test('setting variables can be aborted while it waits, and then sets nothing', async () => {
   const session = await open();
   const events = await occupy(session);
   const controller = new AbortController();
@@ -135,7 +142,7 @@ test('what waits for its turn to set variables can be given up, and sets nothing
   expect(names).not.toContain('context');
 });
 
-test('what waits for its turn to roll back, reset, inspect or export can be given up, and does nothing', async () => {
+test('rollback, reset, inspect and export can be aborted while they wait, and then do nothing', async () => {
   const session = await open();
   await session.runCode('x = 1');
   await session.runCode('x = 2');
@@ -157,7 +164,7 @@ test('what waits for its turn to roll back, reset, inspect or export can be give
   expect((await session.runCode('x')).results[0]?.data['text/plain']).toBe('2');
 });
 
-test('moving and listing files can be given up', async () => {
+test('moving and listing files can be aborted', async () => {
   const session = await open();
   await session.files.upload('data', Buffer.alloc(4 << 20));
   const controller = new AbortController();
@@ -170,17 +177,17 @@ test('moving and listing files can be given up', async () => {
   await expect(session.files.upload('more', 'x', { signal })).rejects.toThrow('aborted');
 });
 
-test('without a root of its own a session finds a long output by its path on the host', async () => {
+test('without a root of its own, a session finds a long output by its path on the machine', async () => {
   await using plain = await createHost({ preload: [], poolSize: 0, isolation: 'none' });
   await using session = await plain.createSession();
   const { spills } = await session.runCode('import os\nprint("x" * 5000)\nos.chdir("/")');
-  const path = `${session.info().workspace}/.output/run-1.stdout.txt`;
+  const path = `${(await session.info()).workspace}/.output/run-1.stdout.txt`;
   expect(spills).toMatchObject({ stdout: { path, sizeBytes: 5001 } });
   const { results } = await session.runCode(`len(open(${JSON.stringify(path)}).read())`);
   expect(results).toMatchObject([{ data: { 'text/plain': '5001' } }]);
 });
 
-test('interrupt stops what runs, and harms nobody when nothing does', async () => {
+test('interrupt stops what is running, and does nothing if nothing is', async () => {
   const session = await open();
   await session.interrupt();
   await session.runCode('kept = 1');
@@ -193,7 +200,7 @@ test('interrupt stops what runs, and harms nobody when nothing does', async () =
 
 test('the stream shows the first print before the end', async () => {
   const session = await open();
-  const path = `${session.info().workspace}/go`;
+  const path = `${(await session.info()).workspace}/go`;
   const code =
     'import os, time\nprint("first", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.005)\nprint("second")';
   const seen: string[] = [];
@@ -204,7 +211,7 @@ test('the stream shows the first print before the end', async () => {
   expect(seen.join('')).toBe('first\nsecond\n');
 });
 
-test('who hears `done` may go on with the session inside the loop', async () => {
+test('the session can be used again inside the loop as soon as `done` has come', async () => {
   const session = await open();
   const results = [];
   for await (const event of session.stream('x = 5')) {
@@ -216,7 +223,7 @@ test('who hears `done` may go on with the session inside the loop', async () => 
 test('breaking out of a stream stops the program and frees the session', async () => {
   const session = await open();
   for await (const event of session.stream(FOREVER)) if (event.type === 'output') break;
-  expect(session.info().status).toBe('idle');
+  expect((await session.info()).status).toBe('idle');
   expect((await session.runCode('1')).outcome.status).toBe('succeeded');
 });
 
@@ -230,7 +237,7 @@ test('a run may have a time limit of its own', async () => {
   });
 });
 
-test('rollback undoes the last run, reset begins anew on the same files', async () => {
+test('rollback undoes the last run; reset starts afresh on the same files', async () => {
   const session = await open();
   await session.runCode('x = 1\nopen("kept", "w").close()');
   await session.runCode('x = 2');
@@ -248,7 +255,7 @@ test('inspect shows the variables', async () => {
   expect(await session.inspect()).toEqual([expect.objectContaining({ name: 'answer', type: 'int' })]);
 });
 
-test('a crash is an outcome, and the state before it is back', async () => {
+test('a crash is an outcome, and the state before it is restored', async () => {
   const session = await open();
   await session.runCode('kept = 1');
   const execution = await session.runCode('import os; os._exit(3)');
@@ -258,7 +265,7 @@ test('a crash is an outcome, and the state before it is back', async () => {
 
 test('init code runs once before everything, and again after a reset', async () => {
   const session = await open({ initCode: 'print("not shown")\nstarted = globals().get("started", 0) + 1' });
-  expect(session.info().executions).toBe(0);
+  expect((await session.info()).executions).toBe(0);
   expect(await session.runCode('started')).toMatchObject({
     logs: { stdout: '' },
     results: [{ data: { 'text/plain': '1' } }],
@@ -276,25 +283,25 @@ test('init code runs again when the state was lost', async () => {
   expect((await session.runCode('base')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
-test('init code is not what a rollback undoes', async () => {
+test('a rollback does not undo init code', async () => {
   const session = await open({ initCode: 'base = 1' });
   await expect(session.rollback()).rejects.toMatchObject({ code: 'NOTHING_TO_ROLL_BACK' });
   expect((await session.runCode('base')).results).toMatchObject([{ data: { 'text/plain': '1' } }]);
 });
 
 test('init code that fails is an error with its traceback, and leaves no session behind', async () => {
-  const before = host.listSessions().length;
+  const before = (await host.listSessions()).length;
   await expect(host.createSession({ initCode: 'ok = 1\n1/0' })).rejects.toMatchObject({
     code: 'INIT_FAILED',
     message: expect.stringContaining('ZeroDivisionError') as unknown,
     cause: { name: 'ZeroDivisionError' },
   });
-  expect(host.listSessions()).toHaveLength(before);
+  expect(await host.listSessions()).toHaveLength(before);
 });
 
-test('a closed session says so; what ran is cancelled, what waited fails, its files are gone', async () => {
+test('a closed session refuses: what ran is cancelled, what waited fails, its files are gone', async () => {
   const session = await host.createSession({ limits: { graceMs: 50 } });
-  const { workspace } = session.info();
+  const { workspace } = await session.info();
   const events = await occupy(session);
   const rest = Array.fromAsync(events);
   const waiting = session.runCode('1');
@@ -308,7 +315,7 @@ test('a closed session says so; what ran is cancelled, what waited fails, its fi
   expect((await rest).at(-1)).toMatchObject({
     summary: { outcome: { status: 'cancelled' }, state: { status: 'lost', reason: expect.any(String) as unknown } },
   });
-  expect(session.info().status).toBe('closed');
-  expect(() => host.getSession(session.id)).toThrow(/was closed/);
+  expect((await session.info()).status).toBe('closed');
+  await expect(host.getSession(session.id)).rejects.toThrow(/was closed/);
   await expect(access(workspace)).rejects.toThrow('ENOENT');
 });

@@ -5,28 +5,28 @@ import type { Engine } from '../engine/engine.ts';
 import { VivariumError } from '../errors.ts';
 import { describeDuration, Endings, sessionClosed } from './endings.ts';
 import { keyOfId } from './keys.ts';
-import type { Settings } from './options.ts';
-import { Session } from './session.ts';
+import { HostedSession } from './hosted-session.ts';
+import type { SessionSettings } from './options.ts';
 
 type Caps = Pick<Config, 'maxSessions' | 'maxSessionsPerClient' | 'maxQueue' | 'idleMs'>;
 
 /** A session to be opened. */
-export interface Plan {
-  readonly settings: Settings;
-  /** Without one it is found by its id only. */
+export interface SessionPlan {
+  readonly settings: SessionSettings;
+  /** Without one it is found only by its id. */
   readonly key?: string;
-  /** It runs once: no twins guard its state, and nobody will ask what became of it. */
+  /** It runs once: it needs no twins, and nobody asks later how it ended. */
   readonly isOnce?: boolean;
-  /** Gives up opening. */
+  /** Aborting it gives up opening the session. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A place under the caps, held from the wish for a session until its processes are gone. */
+/** Counts against the caps from the request for a session until its processes are gone. */
 interface Slot {
   readonly clientId: string | undefined;
-  readonly opening: Promise<Session>;
-  session: Session | undefined;
-  /** The place is free again. */
+  readonly opening: Promise<HostedSession>;
+  session: HostedSession | undefined;
+  /** Resolves when the slot is free again. */
   readonly left: PromiseWithResolvers<void>;
 }
 
@@ -37,14 +37,14 @@ interface SessionsParts {
   readonly caps: Caps;
 }
 
-/** All sessions of an interpreter: how many there may be, how they are found, and what became of those that ended. */
+/** All sessions of a host: how many there may be, how they are found, and how the ended ones ended. */
 export class Sessions implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #store: ArtifactStore;
   readonly #pythonVersion: string;
   readonly #caps: Caps;
   readonly #slots = new Map<string, Slot>();
-  readonly #byKey = new Map<string, Promise<Session>>();
+  readonly #byKey = new Map<string, Promise<HostedSession>>();
   readonly #endings = new Endings();
   #closing: Promise<void> | undefined;
 
@@ -55,7 +55,7 @@ export class Sessions implements AsyncDisposable {
     this.#caps = caps;
   }
 
-  async open(plan: Plan): Promise<Session> {
+  async open(plan: SessionPlan): Promise<HostedSession> {
     const { settings } = plan;
     const { clientId, id = randomUUID() } = settings;
     await this.#whenLeft(id, plan);
@@ -73,8 +73,8 @@ export class Sessions implements AsyncDisposable {
     }
   }
 
-  /** The session of a key, opened if there is none. However many ask at once, it is one session. */
-  async ofKey(key: string, settings: () => Settings): Promise<Session> {
+  /** The session of a key, opened if there is none. Calls that come at once get the same session. */
+  async ofKey(key: string, settings: () => SessionSettings): Promise<HostedSession> {
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
     const opening = this.open({ settings: settings(), key });
@@ -83,24 +83,26 @@ export class Sessions implements AsyncDisposable {
     return opening;
   }
 
-  /** A session by its id. Who says which client asks sees only what is that client's. */
-  get(id: string, clientId?: string): Session {
+  /** An open session. To a client, another client's session is the same as one that never existed. */
+  get(id: string, clientId?: string): HostedSession {
     const session = this.#slots.get(id)?.session;
-    const isTheirs = clientId === undefined || session?.clientId === clientId;
-    if (session !== undefined && !session.isClosed && isTheirs) return session;
+    if (session !== undefined && isOpenTo(session, clientId)) return session;
     const ending = this.#endings.of(id, clientId);
     if (ending !== undefined) throw sessionClosed(id, ending);
     throw new VivariumError(
       'SESSION_NOT_FOUND',
-      `There is no session ${JSON.stringify(id)}. Create it with \`createSession({ id })\`, or list those there are with \`listSessions()\`.`,
+      `There is no session ${JSON.stringify(id)}. Create it with \`createSession({ id })\`, or list the open ones with \`listSessions()\`.`,
     );
   }
 
-  list(): Session[] {
-    return [...this.#slots.values()].flatMap(({ session }) => (session && !session.isClosed ? [session] : []));
+  /** The open sessions: all of them, or those of one client. */
+  list(clientId?: string): HostedSession[] {
+    return [...this.#slots.values()].flatMap(({ session }) =>
+      session && isOpenTo(session, clientId) ? [session] : [],
+    );
   }
 
-  /** Closes every session, also those that are being opened or closed. */
+  /** Closes every session, including those that are being opened or closed. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -112,27 +114,27 @@ export class Sessions implements AsyncDisposable {
   async #close(): Promise<void> {
     const openings = [...this.#slots.values()].map(({ opening }) => opening);
     const closings = openings.map(async (opening) => {
-      const session = await opening.catch(() => undefined); // reported to who asked for it
+      const session = await opening.catch(() => undefined); // reported to the caller of `open`
       await session?.close();
     });
     const failures = (await Promise.allSettled(closings)).flatMap((result) =>
       result.status === 'rejected' ? [result.reason as unknown] : [],
     );
-    if (failures.length > 0) throw new AggregateError(failures, 'sessions could not be closed');
+    if (failures.length > 0) throw new AggregateError(failures, 'Some sessions could not be closed.');
   }
 
-  async #start(id: string, { settings, key, isOnce = false, signal }: Plan): Promise<Session> {
+  async #start(id: string, { settings, key, isOnce = false, signal }: SessionPlan): Promise<HostedSession> {
     const { limits, mounts, network, readOnly, environment } = settings;
-    const walls = { limits, mounts, network, readOnly, environment };
-    const inner = await this.#engine.open({ id, ...walls, twins: !isOnce, ...(signal && { signal }) });
+    const confinement = { limits, mounts, network, readOnly, environment };
+    const inner = await this.#engine.open({ id, ...confinement, twins: !isOnce, ...(signal && { signal }) });
     const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
-    return new Session(
+    return new HostedSession(
       {
         inner,
         key: key ?? keyOfId(id),
         settings,
         maxQueue: this.#caps.maxQueue,
-        store: this.#store,
+        artifacts: this.#store.writerFor(settings.clientId ?? null),
         pythonVersion: this.#pythonVersion,
         loss,
         isForOneRun: isOnce,
@@ -152,14 +154,14 @@ export class Sessions implements AsyncDisposable {
     this.#slots.delete(id);
   }
 
-  /** A place that is being left is worth waiting for: what closes is gone soon. */
-  async #whenLeft(id: string, { settings: { clientId }, signal }: Plan): Promise<void> {
+  /** Waits for slots of sessions that are closing: those are free soon. */
+  async #whenLeft(id: string, { settings: { clientId }, signal }: SessionPlan): Promise<void> {
     for (let leaving = this.#leaving(id, clientId); leaving.length > 0; leaving = this.#leaving(id, clientId)) {
       await unlessAborted(Promise.race(leaving), signal);
     }
   }
 
-  /** The places one of which has to be free first, as far as they will be. */
+  /** Of the slots that are in the way, those that will soon be free. */
   #leaving(id: string, clientId: string | undefined): readonly Promise<void>[] {
     const { maxSessions, maxSessionsPerClient } = this.#caps;
     const same = this.#slots.get(id);
@@ -171,7 +173,7 @@ export class Sessions implements AsyncDisposable {
     return (isClientFull ? own : slots).flatMap(({ session, left }) => (session?.isClosed ? [left.promise] : []));
   }
 
-  /** Refuses at once what cannot be opened; nobody waits for a place that may never come. */
+  /** Refuses at once what cannot be opened: a slot that is in use may never become free. */
   #admit(id: string, clientId: string | undefined): void {
     const { maxSessions, maxSessionsPerClient } = this.#caps;
     if (this.#closing !== undefined) {
@@ -180,21 +182,21 @@ export class Sessions implements AsyncDisposable {
     if (this.#slots.has(id)) {
       throw new VivariumError(
         'SESSION_EXISTS',
-        `There is a session ${id} already. Use it with \`getSession\`, or choose another id.`,
+        `The id ${id} is in use by another session. Choose another id, or get that session with \`getSession\`.`,
       );
     }
     const ways = `Close one that is not needed, ${this.#describeEviction()}, or raise`;
     if (this.#slots.size >= maxSessions) {
       throw new VivariumError(
         'SESSION_LIMIT',
-        `${this.#slots.size} sessions are open, as many as may be. ${ways} \`maxSessions\` (${maxSessions}).`,
+        `${this.#slots.size} sessions are open, the most that this host allows. ${ways} \`maxSessions\` (${maxSessions}).`,
       );
     }
     const own = [...this.#slots.values()].filter((slot) => slot.clientId === clientId).length;
     if (clientId !== undefined && own >= maxSessionsPerClient) {
       throw new VivariumError(
         'SESSION_LIMIT',
-        `Client ${clientId} has ${own} sessions open, as many as one client may. ${ways} \`maxSessionsPerClient\` (${maxSessionsPerClient}).`,
+        `Client ${clientId} has ${own} sessions open, the most that one client may have. ${ways} \`maxSessionsPerClient\` (${maxSessionsPerClient}).`,
       );
     }
   }
@@ -205,6 +207,10 @@ export class Sessions implements AsyncDisposable {
       ? 'set `idleMs` to have idle ones closed'
       : `wait (idle ones are closed after ${describeDuration(idleMs)})`;
   }
+}
+
+function isOpenTo(session: HostedSession, clientId: string | undefined): boolean {
+  return !session.isClosed && (clientId === undefined || session.clientId === clientId);
 }
 
 async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import type { ArtifactStore } from '../artifact/store.ts';
+import type { Artifacts } from '../artifact/artifact.ts';
 import { VivariumError } from '../errors.ts';
 import type { Execution, ProducedFigure } from '../execution/execution.ts';
 
@@ -13,7 +13,7 @@ export interface Picture {
 const MAX_BYTES = 20_000_000;
 
 /** The figures that a run made, in order. What was not kept is not among them. */
-export async function picturesOf(execution: Execution, artifacts: ArtifactStore): Promise<Picture[]> {
+export async function picturesOf(execution: Execution, artifacts: Artifacts): Promise<Picture[]> {
   const pictures: Picture[] = [];
   for (const figure of execution.figures) {
     const bytes = await bytesOf(figure, execution, artifacts);
@@ -26,7 +26,7 @@ export async function picturesOf(execution: Execution, artifacts: ArtifactStore)
 export async function bytesOf(
   figure: ProducedFigure,
   execution: Execution,
-  artifacts: ArtifactStore,
+  artifacts: Artifacts,
 ): Promise<Buffer | null> {
   if (figure.sizeBytes > MAX_BYTES) return null;
   return shownBytes(execution, figure) ?? (await keptBytes(figure, artifacts));
@@ -67,7 +67,7 @@ function shownBytes({ results }: Execution, { result, mime }: ProducedFigure): B
   return data === undefined ? null : decode(mime, data);
 }
 
-async function keptBytes({ id }: ProducedFigure, artifacts: ArtifactStore): Promise<Buffer | null> {
+async function keptBytes({ id }: ProducedFigure, artifacts: Artifacts): Promise<Buffer | null> {
   if (id === undefined) return null;
   try {
     return await buffer(await artifacts.open(id));

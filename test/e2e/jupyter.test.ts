@@ -9,16 +9,13 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { placeOf } from '../../src/artifact/place/place.ts';
-import { ArtifactStore } from '../../src/artifact/store.ts';
-import { Limits, parseConfig } from '../../src/config.ts';
+import { Limits } from '../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../src/engine/engine.ts';
 import { startJupyterEngine } from '../../src/engine/jupyter/engine.ts';
-import { SettingsParser } from '../../src/host/options.ts';
-import { Sessions } from '../../src/host/sessions.ts';
+import { createHost } from '../../src/host/local-host.ts';
 import { forModel } from '../../src/text/for-model.ts';
 import { installJupyter, TestJupyterServer } from '../support/jupyter-server.ts';
 import { startProxy } from '../support/proxy.ts';
-import { conformance } from './engine/conformance.ts';
 import { Subject } from './engine/laboratory.ts';
 
 const LIMITS = Limits.parse({ timeoutMs: 30_000, graceMs: 300 });
@@ -43,24 +40,6 @@ test.runIf('problem' in installation)('a Jupyter server can be installed', (cont
 });
 
 describe.runIf('python' in installation)('On a Jupyter server', () => {
-  conformance(
-    'the Jupyter engine',
-    async () => {
-      await using stack = new AsyncDisposableStack();
-      const server = stack.use(await TestJupyterServer.start(python));
-      const engine = stack.use(await startJupyterEngine(server.access));
-      const owned = stack.move();
-      return { engine, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-    },
-    {
-      restoresState: false,
-      rollsBack: false,
-      level: 'jupyter',
-      tracebackOf: (line) => new RegExp(`Cell In\\[\\d+\\], line ${line}\\n`, 'u'),
-      noticesDeathMs: 15_000, // the server looks every three seconds; the time limit is twice that
-    },
-  );
-
   let server: TestJupyterServer;
   let engine: Engine;
   let subject: Subject<EngineSession>;
@@ -163,15 +142,13 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     expect(await distant.evaluate('1 + 1')).toBe('2');
   });
 
-  test('sessions through the session layer keep what runs write, with its hash', async () => {
-    const directory = await mkdtemp(path.join(tmpdir(), 'viv-jupyter-store-'));
+  test('a host on a Jupyter server keeps what runs write, with its hash', async () => {
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'viv-jupyter-host-'));
     await using stack = new AsyncDisposableStack();
-    stack.defer(() => rm(directory, { recursive: true }));
-    const store = stack.use(new ArtifactStore(directory));
-    const config = parseConfig({ dataDir: directory });
-    const sessions = stack.use(new Sessions({ engine, store, pythonVersion: '3', caps: config }));
-    const settings = new SettingsParser(config, 'ready = 1').parseSession({});
-    const session = await sessions.open({ settings });
+    stack.defer(() => rm(dataDir, { recursive: true }));
+    const jupyter = server.access;
+    const host = stack.use(await createHost({ dataDir, engine: { jupyter }, initCode: 'ready = 1' }));
+    const session = await host.createSession();
     await session.files.upload('in.txt', 'first');
     const { files, value } = await session.runCode(
       "text = open('in.txt').read()\nopen('out.txt', 'w').write(text)\nopen('in.txt', 'a').write('!')",
@@ -187,11 +164,11 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
         sha256: 'a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e',
       },
     ]);
-    expect(String(await buffer(await store.open(files[1]?.id ?? '')))).toBe('first');
+    expect(String(await buffer(await host.artifacts.open(files[1]?.id ?? '')))).toBe('first');
     expect(String(await buffer(await session.files.download('in.txt')))).toBe('first!');
     await session.files.remove('in.txt');
     expect((await session.files.list()).files.map((file) => file.path)).toEqual(['out.txt']);
-    expect(session.info().workspace).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/contents\/vivarium-[0-9a-f]+$/u);
+    expect((await session.info()).workspace).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/contents\/vivarium-[0-9a-f]+$/u);
   });
 
   test('a directory of too many files is listed in part, and runs go on', async () => {

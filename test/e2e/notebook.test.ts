@@ -1,4 +1,4 @@
-/** What a session has run is a notebook that Jupyter accepts, and running it there shows the same again. */
+/** Jupyter accepts the notebook of a session, and running it there shows the same again. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
@@ -68,7 +68,7 @@ const ERRORS: readonly Step[] = [
   'print("after")',
 ];
 
-/** What a session takes and a plain kernel does not. */
+/** Code that a session accepts and a plain kernel does not. */
 const HABITS: readonly Step[] = [
   'import asyncio\nasync def seven():\n    print("in a coroutine")\n    return 7\nasyncio.run(seven())',
   '# a comment\n    y = 3\n    y + 1',
@@ -105,7 +105,7 @@ describe('Executed by Jupyter, the notebook of a session shows the same:', () =>
       await session.runCode(code, { echo });
       await session.runCode('given', { echo });
     }
-    const notebook = session.exportNotebook();
+    const notebook = await session.exportNotebook();
     const executed = await executedBy(toolsOr(context), notebook);
     expect(shownBy(executed)).toEqual(shownBy(notebook));
     expect(shownBy(notebook).map(({ stdout }) => stdout)).toContain('10\ntext\nawaited\n');
@@ -114,7 +114,7 @@ describe('Executed by Jupyter, the notebook of a session shows the same:', () =>
   });
 });
 
-test('what cannot run again is told, and the rest runs without it', async (context) => {
+test('what cannot run again is described, and the rest runs without it', async (context) => {
   const { notebook } = await record([
     'kept = 1',
     'print("last words", flush=True)\nimport os\nos.kill(os.getpid(), 11)',
@@ -136,7 +136,7 @@ test('what cannot run again is told, and the rest runs without it', async (conte
   expect(cells.map(({ results }) => results)).toEqual([[], [valueOf('1')], [], [valueOf('2')]]);
 });
 
-test('what was rolled back or lost by a reset is not run', async (context) => {
+test('what was rolled back or lost by a reset does not run', async (context) => {
   await using session = await host.createSession();
   await session.runCode('before_reset = 1');
   await session.reset();
@@ -145,7 +145,7 @@ test('what was rolled back or lost by a reset is not run', async (context) => {
   await session.runCode('x');
   await session.rollback();
   await session.runCode('x, "before_reset" in globals()');
-  const notebook = session.exportNotebook({ includePast: true });
+  const notebook = await session.exportNotebook({ includePast: true });
   const executed = await executedBy(toolsOr(context), notebook);
   expect(shownBy(executed)).toEqual(shownBy(notebook));
   expect(shownBy(notebook).at(-1)?.results).toEqual([valueOf('(1, False)')]);
@@ -181,7 +181,7 @@ async function record(steps: readonly Step[]): Promise<{ notebook: Notebook }> {
     const [code, options] = typeof step === 'string' ? [step] : step;
     await session.runCode(code, options);
   }
-  return { notebook: session.exportNotebook({ title: 'A session' }) };
+  return { notebook: await session.exportNotebook({ title: 'A session' }) };
 }
 
 async function executedBy(

@@ -258,7 +258,7 @@ test('artifacts outlive their session and are found by id', async () => {
   const [file] = once.files;
   const kept = await buffer(await host.artifacts.open(file?.id ?? ''));
   expect(kept.toString()).toBe('a,b\n1,2\n');
-  expect(host.artifacts.find(file?.id ?? '')).toMatchObject({ name: 'data.csv', sha256: file?.sha256 });
+  expect(await host.artifacts.get(file?.id ?? '')).toMatchObject({ name: 'data.csv', sha256: file?.sha256 });
 });
 
 test('files go into a session and come out of it', async () => {

@@ -1,5 +1,5 @@
 import { parseConfig } from '../../config.ts';
-import { createHost } from '../../host/host.ts';
+import { createHost } from '../../host/local-host.ts';
 import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
 import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
 import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/schema-forms.ts';

@@ -1,4 +1,4 @@
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { ArtifactWriter } from '../../artifact/store.ts';
 import type { Event, SavedFigure } from '../../execution/event.ts';
 import type { ProducedFigure, ProducedFile, Result } from '../../execution/execution.ts';
 
@@ -64,7 +64,7 @@ export class RunFigures {
 }
 
 export interface Keep {
-  readonly store: ArtifactStore;
+  readonly store: ArtifactWriter;
   readonly sessionId: string;
   readonly executionId: string;
 }

@@ -8,11 +8,12 @@ import type { FileFacts, FileList, FileSource } from '../../artifact/files.ts';
 import { mimeOf } from '../../artifact/mime.ts';
 import { placeOf, type Place } from '../../artifact/place/place.ts';
 import type { FoundFile } from '../../artifact/place/walk.ts';
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { ArtifactWriter } from '../../artifact/store.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { ProducedFile } from '../../execution/execution.ts';
-import type { Settings } from '../options.ts';
+import type { Cancellable, SessionSettings } from '../options.ts';
+import type { SessionFiles } from '../session.ts';
 
 const MAX_KEPT_FILES = 100;
 /** Where a session with a root of its own finds its files. */
@@ -20,11 +21,6 @@ const WORKSPACE = '/workspace';
 const MEBIBYTE = 2 ** 20;
 /** How far above its limit a workspace may be for code to run in it; most limits are overstepped by less before anybody sees it. */
 const LEAST_OVERDRAFT = 256 * MEBIBYTE;
-
-/** Aborting stops what is going on, not just the wait for it. */
-export interface Cancellable {
-  readonly signal?: AbortSignal;
-}
 
 /** A workspace above its limit. */
 export interface Excess {
@@ -34,9 +30,9 @@ export interface Excess {
 }
 
 /** The files of a session: what its runs write, and what its owner puts there. */
-export class SessionFiles {
+export class HostedFiles implements SessionFiles {
   readonly #inner: EngineSession;
-  readonly #store: ArtifactStore;
+  readonly #store: ArtifactWriter;
   readonly #maxBytes: { readonly file: number; readonly workspace: number };
   /** No run comes after the first: what is put there for the next one would be for nobody. */
   readonly isForOneRun: boolean;
@@ -45,7 +41,7 @@ export class SessionFiles {
   #placedMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
 
-  constructor(inner: EngineSession, store: ArtifactStore, { limits }: Settings, isForOneRun = false) {
+  constructor(inner: EngineSession, store: ArtifactWriter, { limits }: SessionSettings, isForOneRun = false) {
     this.isForOneRun = isForOneRun;
     this.#inner = inner;
     this.#store = store;
@@ -98,7 +94,7 @@ export class SessionFiles {
   /** Has a file written that is for its owner alone: it goes into the store and leaves the workspace. */
   async takeOut(name: string, write: (path: string) => Promise<void>): Promise<Artifact> {
     const id = randomUUID();
-    const path = `.output/${id}`;
+    const path = `export-${id}`; // a Jupyter server does not serve names that begin with a dot
     try {
       await write(path);
       await using file = await this.#place.open(path);

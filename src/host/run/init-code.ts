@@ -4,16 +4,16 @@ import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { History } from '../../notebook/history.ts';
-import type { Settings } from '../options.ts';
+import type { SessionSettings } from '../options.ts';
 
 /** Code that runs once before everything else in a session, and again whenever its state had to begin anew. */
 export class InitCode {
   readonly #inner: EngineSession;
-  readonly #settings: Settings;
+  readonly #settings: SessionSettings;
   readonly #history: History;
   #status: 'due' | 'done' | 'failed';
 
-  constructor(inner: EngineSession, settings: Settings, history: History) {
+  constructor(inner: EngineSession, settings: SessionSettings, history: History) {
     this.#inner = inner;
     this.#history = history;
     this.#settings = settings;
@@ -44,7 +44,7 @@ export class InitCode {
 
   async #execute(
     code: string,
-    { timeoutMs, outputBytes }: Settings['limits'],
+    { timeoutMs, outputBytes }: SessionSettings['limits'],
     signal: AbortSignal,
   ): Promise<Execution> {
     const transcript = new Transcript(outputBytes);

@@ -1,16 +1,16 @@
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { ArtifactWriter } from '../../artifact/store.ts';
 import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { ProducedFile } from '../../execution/execution.ts';
-import type { Settings } from '../options.ts';
+import type { SessionSettings } from '../options.ts';
 import { RunFigures } from './figures.ts';
-import type { SessionFiles } from './files.ts';
+import type { HostedFiles } from './files.ts';
 import { Spills, type RunSpills } from './spills.ts';
 
 interface ProductsParts {
   readonly sessionId: string;
-  readonly store: ArtifactStore;
-  readonly files: SessionFiles;
-  readonly settings: Settings;
+  readonly store: ArtifactWriter;
+  readonly files: HostedFiles;
+  readonly settings: SessionSettings;
 }
 
 /** What the runs of a session leave behind besides its state: files, figures, long outputs. */

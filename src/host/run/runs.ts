@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Artifact } from '../../artifact/artifact.ts';
-import type { EngineSession, Rollback, RunRequest, TableFormat } from '../../engine/engine.ts';
+import type { EngineSession, Rollback, RunRequest } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Event, Listener, Summary } from '../../execution/event.ts';
 import type { Execution, Variable } from '../../execution/execution.ts';
@@ -8,21 +8,17 @@ import { pulled } from '../../execution/pulled.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { History, type Start } from '../../notebook/history.ts';
 import type { Ending } from '../endings.ts';
-import type { Cancellable, SessionFiles } from './files.ts';
+import type { HostedFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
-import type { Run, Settings } from '../options.ts';
+import type { Cancellable, ParsedRun, SessionSettings, TableOptions } from '../options.ts';
 import type { Products } from './products.ts';
 import { Turns } from './turns.ts';
 
-export interface TableOptions extends Cancellable {
-  readonly format?: TableFormat;
-}
-
 export interface RunsParts {
   readonly inner: EngineSession;
-  readonly files: SessionFiles;
+  readonly files: HostedFiles;
   readonly products: Products;
-  readonly settings: Settings;
+  readonly settings: SessionSettings;
   readonly maxQueue: number;
   /** How an earlier session of the same key ended, for the first run to say. */
   readonly loss: Ending | undefined;
@@ -42,9 +38,9 @@ interface Audience {
 /** What is done in a session, one thing after the other: init code, runs, and what is asked between them. */
 export class Runs {
   readonly #inner: EngineSession;
-  readonly #files: SessionFiles;
+  readonly #files: HostedFiles;
   readonly #products: Products;
-  readonly #settings: Settings;
+  readonly #settings: SessionSettings;
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
   readonly #initCode: InitCode;
@@ -86,19 +82,19 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  async execute(run: Run, kind: Start['kind'] = 'run'): Promise<Execution> {
+  async execute(run: ParsedRun, kind: Start['kind'] = 'run'): Promise<Execution> {
     const transcript = this.#transcript();
     const summary = await this.#conduct(run, { kind, transcript });
     transcript.add({ type: 'done', summary });
     return transcript.execution();
   }
 
-  stream(run: Run): AsyncGenerator<Event, void, undefined> {
+  stream(run: ParsedRun): AsyncGenerator<Event, void, undefined> {
     return pulled((hear) => this.#conduct(run, { kind: 'run', transcript: this.#transcript(), hear }));
   }
 
   /** The turn is over before the end is told: whoever hears of it may go on with the session at once. */
-  async #conduct(run: Run, audience: Audience): Promise<Summary> {
+  async #conduct(run: ParsedRun, audience: Audience): Promise<Summary> {
     const request = this.#request(run);
     let turn: Disposable | undefined;
     try {
@@ -201,7 +197,7 @@ export class Runs {
   }
 
   /** Closing needs no signal here: an engine's session that closes stops its run by itself. */
-  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: Run): RunRequest {
+  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: ParsedRun): RunRequest {
     return {
       id: randomUUID(),
       code,

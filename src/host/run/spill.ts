@@ -1,6 +1,6 @@
 import type { Artifact } from '../../artifact/artifact.ts';
 import type { Draft } from '../../artifact/draft.ts';
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { ArtifactWriter } from '../../artifact/store.ts';
 
 export interface SpillLimits {
   /** Output up to this size is told as it is and needs no file. */
@@ -11,13 +11,13 @@ export interface SpillLimits {
 
 /** All of one output stream of a run, as a file, once it is longer than what is told of it. */
 export class Spill implements AsyncDisposable {
-  readonly #store: ArtifactStore;
+  readonly #store: ArtifactWriter;
   readonly #limits: SpillLimits;
   #waiting: string[] = [];
   #totalBytes = 0;
   #draft: Draft | undefined;
 
-  constructor(store: ArtifactStore, limits: SpillLimits) {
+  constructor(store: ArtifactWriter, limits: SpillLimits) {
     this.#store = store;
     this.#limits = limits;
   }

@@ -1,9 +1,9 @@
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { ArtifactWriter } from '../../artifact/store.ts';
 import type { Event, Summary } from '../../execution/event.ts';
 import type { Spill as SpillFacts } from '../../execution/execution.ts';
 import { TOLD_CHARS } from '../../execution/output-budget.ts';
-import type { Settings } from '../options.ts';
-import type { SessionFiles } from './files.ts';
+import type { SessionSettings } from '../options.ts';
+import type { HostedFiles } from './files.ts';
 import { Spill } from './spill.ts';
 
 const DIRECTORY = '.output';
@@ -11,13 +11,13 @@ const STREAMS = ['stdout', 'stderr'] as const;
 
 /** Long outputs of a session's runs: each in a file of the workspace, where the next run can read it. */
 export class Spills {
-  readonly #store: ArtifactStore;
-  readonly #files: SessionFiles;
+  readonly #store: ArtifactWriter;
+  readonly #files: HostedFiles;
   readonly #limits: { readonly toldBytes: number; readonly maxBytes: number };
   /** What is in the workspace now, oldest first. */
   readonly #placed: { readonly path: string; readonly sizeBytes: number }[] = [];
 
-  constructor(store: ArtifactStore, files: SessionFiles, { limits }: Settings) {
+  constructor(store: ArtifactWriter, files: HostedFiles, { limits }: SessionSettings) {
     this.#store = store;
     this.#files = files;
     this.#limits = { toldBytes: Math.min(limits.outputBytes, TOLD_CHARS), maxBytes: limits.spillMb * 2 ** 20 };

@@ -1,6 +1,7 @@
 /** What analysis finds in code, with the Python that runs it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHost, type Host } from '../../host/host.ts';
+import type { Host } from '../../host/host.ts';
+import { createHost } from '../../host/local-host.ts';
 import { Examiner } from './examine.ts';
 import { tidy, type Finding } from './finding.ts';
 import { securityFindings } from './security.ts';

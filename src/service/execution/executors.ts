@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { ConfigInput } from '../../config.ts';
-import { createHost, type Host } from '../../host/host.ts';
+import type { Host } from '../../host/host.ts';
+import { createHost } from '../../host/local-host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import { ContainerConfigurationError } from '../failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
@@ -94,7 +95,7 @@ export class Executors implements AsyncDisposable {
     const { url, token } = endpointOf(this.#configuration, mode);
     if (token === undefined) throw noToken();
     const jupyter = { url, token, kernelName: this.#configuration.framework.execution.modes[mode].kernel_name };
-    return createHost({ dataDir: this.#options.dataDir, jupyter });
+    return createHost({ dataDir: this.#options.dataDir, engine: { jupyter } });
   }
 }
 

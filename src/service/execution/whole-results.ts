@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { Artifacts } from '../../artifact/artifact.ts';
 import { parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Session } from '../../host/session.ts';
@@ -19,7 +19,7 @@ export const NOTE_WORKSPACE = '__import__("sys")._vivarium_workspace = __import_
  */
 export async function wholeResults(
   session: Session,
-  store: ArtifactStore,
+  store: Artifacts,
   value: Execution['value'],
   { maxBytes, timeoutMs }: Bounds,
 ): Promise<Execution['value']> {
@@ -31,7 +31,7 @@ export async function wholeResults(
     const written = ids.find(({ path }) => path === name);
     return written === undefined ? value : ((await read(store, written.id, maxBytes)) ?? value);
   } finally {
-    for (const { id } of ids) store.remove(id); // they were ours alone
+    for (const { id } of ids) await store.remove(id); // they were ours alone
   }
 }
 
@@ -44,8 +44,8 @@ function writing(name: string, maxBytes: number): string {
 }
 
 /** Undefined for what is no JSON or more than was allowed: the program may have put anything there. */
-async function read(store: ArtifactStore, id: string, maxBytes: number): Promise<Json | undefined> {
-  if (store.find(id).sizeBytes > maxBytes) return undefined;
+async function read(store: Artifacts, id: string, maxBytes: number): Promise<Json | undefined> {
+  if ((await store.get(id)).sizeBytes > maxBytes) return undefined;
   const chunks: Uint8Array[] = [];
   for await (const chunk of await store.open(id)) chunks.push(chunk as Uint8Array);
   try {

@@ -1,7 +1,8 @@
 /** The guard of read-only runs, in real sessions, against a package that looks like pyepics. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
-import { createHost, type Host } from '../../host/host.ts';
+import type { Host } from '../../host/host.ts';
+import { createHost } from '../../host/local-host.ts';
 import type { Session } from '../../host/session.ts';
 import { loadConfiguration } from '../config/load.ts';
 import { readOnlyGuard, type GuardOptions } from './guard.ts';

@@ -1,7 +1,8 @@
 /** U-63: every combination of settings and findings, and what becomes of the code. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHost, type Host } from '../../host/host.ts';
+import type { Host } from '../../host/host.ts';
+import { createHost } from '../../host/local-host.ts';
 import { Examiner } from '../analysis/examine.ts';
 import type { Facts } from '../analysis/facts.ts';
 import { loadConfiguration } from '../config/load.ts';

@@ -1,4 +1,4 @@
-import type { ArtifactStore } from '../../artifact/store.ts';
+import type { Artifacts } from '../../artifact/artifact.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFigure, ProducedFile } from '../../execution/execution.ts';
 import { bytesOf, extensionOf, isImage } from '../pictures.ts';
@@ -19,7 +19,7 @@ const MAX_NOTES = 5;
 
 export interface PayloadParts {
   readonly execution: Execution;
-  readonly artifacts: ArtifactStore;
+  readonly artifacts: Artifacts;
   readonly folder: RunFolder;
   /** Whether plots are listed under `files` too. */
   readonly plotsInFiles: boolean;
@@ -46,11 +46,11 @@ export async function payloadOf({
 /** Copies what a run produced out of the store, each thing once. */
 class Collection {
   readonly #execution: Execution;
-  readonly #artifacts: ArtifactStore;
+  readonly #artifacts: Artifacts;
   readonly #folder: RunFolder;
   readonly #lost: string[] = [];
 
-  constructor(execution: Execution, artifacts: ArtifactStore, folder: RunFolder) {
+  constructor(execution: Execution, artifacts: Artifacts, folder: RunFolder) {
     this.#execution = execution;
     this.#artifacts = artifacts;
     this.#folder = folder;

@@ -1,5 +1,6 @@
 import { VivariumError } from '../../errors.ts';
-import { createHost, type Host } from '../../host/host.ts';
+import type { Host } from '../../host/host.ts';
+import { createHost } from '../../host/local-host.ts';
 import type { HostOptions } from '../../host/options.ts';
 
 /** The interpreter that a tool runs on: one that it was given and shares, or one of its own, started when first needed. */

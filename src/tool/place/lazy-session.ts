@@ -62,7 +62,7 @@ export class LazySession {
 /** How a session that is closed came to its end, in its own words. */
 export async function whyGone(session: Session): Promise<string> {
   try {
-    await session.prepare();
+    await session.inspect();
   } catch (error) {
     if (error instanceof VivariumError) return error.message;
   }

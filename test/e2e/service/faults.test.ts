@@ -13,11 +13,11 @@ const APPROVE = new Command({ resume: { approved: true } });
 const writing = (answer: number): string => `${EPICS}_w('magnet', ${answer})\nresults = {'answer': ${answer}}`;
 
 async function running(host = laboratory.host): Promise<void> {
-  while (host.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
+  while ((await host.listSessions()).every(({ status }) => status !== 'running')) await sleep(10);
 }
 
 async function idle(host = laboratory.host): Promise<void> {
-  while (host.listSessions().length > 0) await sleep(10);
+  while ((await host.listSessions()).length > 0) await sleep(10);
 }
 
 test('U-56 an engine that has no room runs the same code again, and no other is written', async () => {
@@ -195,7 +195,7 @@ test('an abort while code is tried behind walls asks nobody', async () => {
   const caller = new AbortController();
   const run = lab.service.run(REQUEST, { ...thread('t'), signal: caller.signal });
   run.catch(() => undefined);
-  while (laboratory.host.listSessions().every(({ status }) => status !== 'running')) await sleep(10);
+  while ((await laboratory.host.listSessions()).every(({ status }) => status !== 'running')) await sleep(10);
   await sleep(300); // the analysis runs first, and is short
   caller.abort();
   await expect(run).rejects.toMatchObject({ name: 'AbortError' });

@@ -121,7 +121,7 @@ test('an answer to code that was lost approves nothing else', async () => {
   const first = asked(await graph.invoke({ answers: [] }, CONFIG));
   const resumed = graph.invoke(APPROVE, CONFIG);
   resumed.catch(() => undefined);
-  while (laboratory.host.listSessions().every(({ status }) => status !== 'running')) await sleep(20);
+  while ((await laboratory.host.listSessions()).every(({ status }) => status !== 'running')) await sleep(20);
   death.abort(new Error('the process dies here'));
   await expect(resumed).rejects.toThrow('the process dies here');
   signal = undefined;

@@ -66,9 +66,9 @@ test('X-06 U-06 a conversation whose session was evicted goes on in a fresh one,
   await using own = await createHost({ poolSize: 0, preload: [], idleMs: 40 });
   const host = open({ engine: own });
   await host.run('x = 1');
-  await expect.poll(() => own.listSessions().length).toBe(0);
+  await expect.poll(async () => (await own.listSessions()).length).toBe(0);
   expect(textOf(await host.run('"x" in globals()'))).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
-  await expect.poll(() => own.listSessions().length).toBe(0);
+  await expect.poll(async () => (await own.listSessions()).length).toBe(0);
   const { text } = await host.toTool().call({ command: '"x" in globals()' });
   expect(text).toMatch(/^\[Session .* evicted .*\]\nFalse$/);
 });

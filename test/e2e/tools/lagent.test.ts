@@ -113,9 +113,9 @@ test('L-08 start_kernel starts a manager and a client', async () => {
 
 test('L-09 initialize opens the session and runs the start code', async () => {
   const host = open();
-  const before = engine.listSessions().length;
+  const before = (await engine.listSessions()).length;
   await Promise.all([host.initialize(), host.initialize()]);
-  expect(engine.listSessions()).toHaveLength(before + 1);
+  expect(await engine.listSessions()).toHaveLength(before + 1);
 });
 
 test('L-10 L-42 LB-15 reset leaves neither variables nor modules nor environment', async () => {

@@ -59,7 +59,7 @@ test('P-11 an interpreter that was evicted is opened again, and the loss is said
   const toolset = open({ engine: own });
   const { interpreters = [] } = await (await toolset.run_python_code('x = 1'), toolset.listInterpreters());
   const id = interpreters[0]?.id ?? '';
-  await expect.poll(() => own.listSessions().length).toBe(0);
+  await expect.poll(async () => (await own.listSessions()).length).toBe(0);
   expect(await toolset.listInterpreters()).toEqual({ success: true, interpreters: [] });
   const result = await toolset.run_python_code('"x" in globals()', { interpreter_id: id });
   expect(result).toMatchObject({

@@ -33,7 +33,7 @@ test('U-05 P-44 a restart is a fresh interpreter under the same id, also where c
   const { interpreter_id: id = '' } = await toolset.new_interpreter();
   await toolset.run_code_in_interpreter('x = 1; open("kept", "w").write("file")', id);
   const endless = toolset.run_code_in_interpreter('while True: pass', id);
-  await expect.poll(() => engine.getSession(id).info().status).toBe('running');
+  await expect.poll(async () => (await (await engine.getSession(id)).info()).status).toBe('running');
   const restarted = await toolset.manage_interpreters({ operation: 'restart', interpreter_id: id });
   expect(restarted).toEqual({ success: true, interpreter_id: id });
   expect((await endless).success).toBe(false);
@@ -49,7 +49,9 @@ test('U-05 an interrupt stops the code and keeps the variables; without an id it
   await toolset.run_python_code('x = 1', mine);
   const { interpreters = [] } = await toolset.list_interpreters(mine.context);
   const endless = toolset.run_python_code('while True: pass', mine);
-  await expect.poll(() => engine.getSession(interpreters[0]?.id ?? '').info().status).toBe('running');
+  await expect
+    .poll(async () => (await (await engine.getSession(interpreters[0]?.id ?? '')).info()).status)
+    .toBe('running');
   expect(await interrupt()).toEqual({ success: true, interpreter_id: interpreters[0]?.id });
   expect((await endless).success).toBe(false);
   expect((await toolset.run_python_code('x', mine)).stdout).toBe('1\n');

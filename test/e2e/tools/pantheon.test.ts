@@ -54,11 +54,11 @@ test('P-03 a workdir that sessions cannot write is refused with the way out', as
 
 test('P-04 toolsets share an engine and its caps; without one they start and close their own', async () => {
   const [first, second] = [open({ name: 'a' }), open({ name: 'b' })];
-  const before = engine.listSessions().length;
+  const before = (await engine.listSessions()).length;
   await Promise.all([first.run_python_code('x = 1'), second.run_python_code('x = 2')]);
-  expect(engine.listSessions()).toHaveLength(before + 2);
+  expect(await engine.listSessions()).toHaveLength(before + 2);
   await first.close();
-  expect(engine.listSessions()).toHaveLength(before + 1);
+  expect(await engine.listSessions()).toHaveLength(before + 1);
   const own = new PythonInterpreterToolSet({ name: 'own' });
   expect((await own.run_python_code('print(1)')).stdout).toBe('1\n');
   await Promise.all([own.close(), own.close()]);

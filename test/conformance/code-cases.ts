@@ -1,12 +1,13 @@
-/** Code, and what every engine must make of it. */
+/** Code, and the execution that every host must make of it. */
 import { expect } from 'vitest';
-import type { RunSettings } from './laboratory.ts';
+import type { RunOptions } from '../../src/index.ts';
 
 interface Case {
   readonly title: string;
+  /** Runs first. */
   readonly before?: string;
   readonly code: string;
-  readonly settings?: RunSettings;
+  readonly options?: RunOptions;
   readonly expected: object;
 }
 
@@ -33,19 +34,19 @@ export const VALUES: readonly Case[] = [
   {
     title: 'echo none shows nothing',
     code: "1\n'two'",
-    settings: { echo: 'none' },
+    options: { echo: 'none' },
     expected: { ...succeeded, results: [], logs: { stdout: '' } },
   },
   {
     title: 'echo all prints every expression',
     code: "1\nx = 2\n'two'\nNone\n[x]",
-    settings: { echo: 'all' },
+    options: { echo: 'all' },
     expected: { ...succeeded, results: [], logs: { stdout: '1\ntwo\n[2]\n' } },
   },
   {
     title: 'a variable comes back as JSON',
     code: "answer = {'n': 42, 'nan': float('nan'), 'list': [1, None, 'ä']}",
-    settings: { resultVariable: 'answer' },
+    options: { resultVariable: 'answer' },
     expected: { value: { n: 42, nan: { _type: 'float', value: 'NaN' }, list: [1, null, 'ä'] } },
   },
   {
@@ -149,7 +150,7 @@ export const LIBRARIES: readonly Case[] = [
   {
     title: 'figures that are left open are shown, each once, and SVG if asked for',
     code: 'import matplotlib.pyplot as plt\nfirst = plt.figure(); plt.plot([1, 2]); plt.show(); first.show()\nplt.figure(); plt.bar([1], [2]);',
-    settings: { svg: true },
+    options: { svg: true },
     expected: {
       results: [
         { kind: 'figure', chart: { type: 'line' } },

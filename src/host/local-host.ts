@@ -1,0 +1,135 @@
+import type { ArtifactStore } from '../artifact/store.ts';
+import { parse, parseConfig, ClientOptions, type Config, type Limits } from '../config.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Environment } from '../environment/environment.ts';
+import type { Execution } from '../execution/execution.ts';
+import type { Isolation } from '../execution/isolation.ts';
+import { openArtifacts } from './artifacts.ts';
+import { startEngine } from './engines.ts';
+import type { Host, HostAccess } from './host.ts';
+import { resolveKey } from './keys.ts';
+import {
+  parseKeyedRun,
+  SettingsParser,
+  type HostOptions,
+  type KeyOptions,
+  type OnceOptions,
+  type RunOptions,
+  type SessionOptions,
+} from './options.ts';
+import type { Session, SessionInfo } from './session.ts';
+import { Sessions } from './sessions.ts';
+
+/** Starts the engine and returns the host that owns it. */
+export async function createHost(options: HostOptions = {}): Promise<Host> {
+  return LocalHost.start(options);
+}
+
+interface LocalHostParts {
+  readonly environment: Environment;
+  readonly engine: Engine;
+  readonly artifacts: ArtifactStore;
+  readonly sessions: Sessions;
+  readonly settings: SettingsParser;
+  readonly config: Config;
+  readonly owned: AsyncDisposableStack;
+}
+
+/** The host whose sessions, caps and artifacts are kept by this process. Its engine decides where code runs. */
+class LocalHost implements Host {
+  readonly environment: Environment;
+  readonly artifacts: ArtifactStore;
+  readonly #parts: LocalHostParts;
+  #closing: Promise<void> | undefined;
+
+  private constructor(parts: LocalHostParts) {
+    this.environment = parts.environment;
+    this.artifacts = parts.artifacts;
+    this.#parts = parts;
+  }
+
+  static async start({ initCode, signal, engine: choice = 'local', ...input }: HostOptions): Promise<LocalHost> {
+    const config = parseConfig(input);
+    const settings = new SettingsParser(config, initCode ?? null);
+    await using stack = new AsyncDisposableStack();
+    const { engine, environment } = await startEngine(choice, config, signal);
+    stack.use(engine);
+    const artifacts = stack.use(openArtifacts(config));
+    await artifacts.sweep();
+    const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
+    const sessions = stack.use(new Sessions(parts));
+    return new LocalHost({ environment, engine, artifacts, sessions, settings, config, owned: stack.move() });
+  }
+
+  get limits(): Limits {
+    return this.#parts.config.limits;
+  }
+
+  get access(): HostAccess {
+    const { mounts, network, environment } = this.#parts.config;
+    return { mounts, network, environment };
+  }
+
+  get isolation(): Isolation {
+    const { engine, config } = this.#parts;
+    return config.network ? { ...engine.isolation, network: 'host' } : engine.isolation;
+  }
+
+  async runCode(code: string, options: RunOptions & KeyOptions = {}): Promise<Execution> {
+    const { id, sessionId, chatId, clientId, ...run } = parseKeyedRun(code, options);
+    const { sessions, settings } = this.#parts;
+    if (id !== undefined) return sessions.get(id, clientId).execute(run);
+    const key = resolveKey({ sessionId, chatId, clientId });
+    const session = await sessions.ofKey(key, () => settings.parseSession(clientId === undefined ? {} : { clientId }));
+    return session.execute(run);
+  }
+
+  async runOnce(code: string, options: OnceOptions = {}): Promise<Execution> {
+    const { settings, run } = this.#parts.settings.parseOnce(code, options);
+    const session = await this.#parts.sessions.open({ settings, isOnce: true });
+    try {
+      return await session.execute(run);
+    } finally {
+      // The result is complete; only closing the host waits for the enclosure to be taken down.
+      session.close().catch(() => undefined);
+    }
+  }
+
+  async createSession(options: SessionOptions = {}): Promise<Session> {
+    const { settings, signal } = this.#parts.settings.parseCreated(options);
+    signal?.throwIfAborted();
+    await using stack = new AsyncDisposableStack();
+    const session = stack.use(await this.#parts.sessions.open({ settings, signal }));
+    using _ = onAbort(signal, () => void session.close().catch(() => undefined)); // disposing it reports the same error
+    await session.prepare().catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+    signal?.throwIfAborted();
+    stack.move(); // ready: the caller owns it now
+    return session;
+  }
+
+  async getSession(id: string, options: ClientOptions = {}): Promise<Session> {
+    const { clientId } = parse(ClientOptions, options);
+    return this.#parts.sessions.get(id, clientId);
+  }
+
+  async listSessions(options: ClientOptions = {}): Promise<SessionInfo[]> {
+    const { clientId } = parse(ClientOptions, options);
+    return Promise.all(this.#parts.sessions.list(clientId).map((session) => session.info()));
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#parts.owned.disposeAsync());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {
+  signal?.addEventListener('abort', act, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', act) };
+}
