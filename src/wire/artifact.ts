@@ -61,6 +61,7 @@ export const ArtifactSchema = z
     createdAt: TimestampSchema.describe('When it was kept, in ISO 8601.'),
     sessionId: z.string().describe('The session whose run produced it.'),
     executionId: z.string().describe('The execution that produced it.'),
+    clientId: z.string().nullable().describe('The client that owns it, if one does.'),
   })
   .meta({
     id: 'Artifact',

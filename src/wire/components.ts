@@ -11,6 +11,7 @@ import {
   OnceOptionsSchema,
   RunOptionsSchema,
   SessionOptionsSchema,
+  TableOptionsSchema,
 } from './options.ts';
 import { RollbackSchema, SessionInfoSchema, VariableSchema } from './session.ts';
 
@@ -33,6 +34,7 @@ const ROOTS = [
   SessionOptionsSchema,
   OnceOptionsSchema,
   HostOptionsSchema,
+  TableOptionsSchema,
 ];
 
 export type Component = z.core.JSONSchema.BaseSchema;

@@ -1,6 +1,6 @@
 /** Options that callers send. Unknown keys are errors: a misspelt limit would otherwise be no limit. */
 import { z } from 'zod';
-import { Config, Limits, Mount, Variables } from '../config.ts';
+import { ClientId, Config, Limits, Mount, Variables } from '../config.ts';
 import { Id, Name, runShape } from '../host/options.ts';
 import { describeFields, optionalFields } from './describe.ts';
 
@@ -51,7 +51,7 @@ export const RunOptionsSchema = z
 export const KeyOptionsSchema = z
   .strictObject(
     optionalFields(
-      { id: Name, sessionId: Name, chatId: Name, clientId: Name },
+      { id: Name, sessionId: Name, chatId: Name, clientId: ClientId },
       {
         id: 'The id of a session that exists.',
         sessionId: 'A name for the session, which is created if there is none.',
@@ -61,6 +61,12 @@ export const KeyOptionsSchema = z
     ),
   )
   .meta({ id: 'KeyOptions', description: 'Which session a run uses.', examples: [{ chatId: 'chat-1' }] });
+
+export const TableOptionsSchema = z
+  .strictObject({
+    format: z.enum(['csv', 'parquet']).exactOptional().meta({ description: 'The format of the file.', default: 'csv' }),
+  })
+  .meta({ id: 'TableOptions', description: 'How a DataFrame is exported.' });
 
 /** What a session may use and reach. */
 const access = {
@@ -82,7 +88,7 @@ export const SessionOptionsSchema = z
     ...optionalFields(
       {
         id: Id,
-        clientId: Name,
+        clientId: ClientId,
         initCode: z.string().nullable(),
         readOnly: z.boolean().default(false),
         echo: runShape.echo,
@@ -108,6 +114,21 @@ export const SessionOptionsSchema = z
 export const OnceOptionsSchema = z
   .strictObject(SessionOptionsSchema.omit({ id: true, idleMs: true }).extend(runFields).shape)
   .meta({ id: 'OnceOptions', description: 'A session for a single run, and the run itself.' });
+
+const JupyterChoiceSchema = z
+  .strictObject({
+    jupyter: z
+      .strictObject({
+        url: z.string().describe('The address of the Jupyter server, with its base path and without the token.'),
+        token: z.string().describe('The token of the Jupyter server.'),
+        kernelName: z
+          .string()
+          .exactOptional()
+          .describe("The kernel that sessions run in; the server's default if left out."),
+      })
+      .describe('The Jupyter server.'),
+  })
+  .meta({ id: 'JupyterChoice', description: 'Sessions are kernels of a Jupyter server.' });
 
 const { limits: _limits, mounts: _mounts, environment: _environment, ...settings } = Config.shape;
 
@@ -145,16 +166,9 @@ export const HostOptionsSchema = z
         initCode: 'Code that every session runs before its first run, and again when its state is lost.',
       },
     ),
-    jupyter: z
-      .strictObject({
-        url: z.string().describe('The address of the Jupyter server, with its base path and without the token.'),
-        token: z.string().describe('The token of the Jupyter server.'),
-        kernelName: z
-          .string()
-          .exactOptional()
-          .describe("The kernel that sessions run in; the server's default if left out."),
-      })
+    engine: z
+      .union([z.literal('local'), JupyterChoiceSchema])
       .exactOptional()
-      .describe('The Jupyter server whose kernels are the sessions, instead of processes of this machine.'),
+      .meta({ description: 'Where sessions live: `local`, or a Jupyter server.', default: 'local' }),
   })
   .meta({ id: 'HostOptions', description: 'Options of a new host.' });

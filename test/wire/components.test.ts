@@ -61,7 +61,8 @@ test('examples are valid', () => {
 
 test('unknown keys are allowed in answers only', () => {
   const strict = Object.keys(schemas).filter((name) => schemas[name]?.additionalProperties === false);
-  const options = ['HostOptions', 'KeyOptions', 'Limits', 'Mount', 'OnceOptions', 'RunOptions', 'SessionOptions'];
+  const options = ['HostOptions', 'JupyterChoice', 'KeyOptions', 'Limits', 'Mount', 'OnceOptions', 'RunOptions'];
   const decisions = ['ApproveDecision', 'EditDecision', 'RejectDecision', 'RespondDecision'];
-  expect(strict.toSorted()).toEqual([...decisions, ...options].toSorted());
+  const others = ['SessionOptions', 'TableOptions'];
+  expect(strict.toSorted()).toEqual([...decisions, ...options, ...others].toSorted());
 });

@@ -46,6 +46,7 @@ test('a date is text on the wire and a Date in a program', () => {
     sha256: '0'.repeat(64),
     sessionId: 's',
     executionId: 'e',
+    clientId: null,
     createdAt: '2026-01-02T03:04:05.678Z',
   };
   const artifact = z.decode(ArtifactSchema, wire);

@@ -101,7 +101,7 @@ test('the rarer parts: a value, shortened output, a restored state, a cancelled 
 
 test('sessions, variables, files, artifacts and rollbacks', async () => {
   await using session = await host.createSession({ clientId: 'c' });
-  expectRoundTrip('SessionInfo', SessionInfoSchema, sent(session.info()));
+  expectRoundTrip('SessionInfo', SessionInfoSchema, sent(await session.info()));
   await run(session, `${TABLE}\nx = object()`);
   for (const variable of await session.inspect()) expectRoundTrip('Variable', VariableSchema, sent(variable));
   expectRoundTrip('Artifact', ArtifactSchema, sent(await session.exportTable('frame')));
@@ -111,12 +111,12 @@ test('sessions, variables, files, artifacts and rollbacks', async () => {
   expectRoundTrip('FileFacts', FileFactsSchema, sent(await session.files.upload('c.txt', 'c')));
   expectRoundTrip('Rollback', RollbackSchema, sent(await session.rollback()));
   const running = session.runCode('print(1)');
-  for (const info of host.listSessions()) expectRoundTrip('SessionInfo', SessionInfoSchema, sent(info));
+  for (const info of await host.listSessions()) expectRoundTrip('SessionInfo', SessionInfoSchema, sent(info));
   await running;
-  const info = session.info();
+  const info = await session.info();
   expect(z.decode(SessionInfoSchema, z.encode(SessionInfoSchema, info))).toEqual(info);
   await session.close();
-  expectRoundTrip('SessionInfo', SessionInfoSchema, sent(session.info()));
+  expectRoundTrip('SessionInfo', SessionInfoSchema, sent(await session.info()));
 });
 
 const ROOT = path.resolve(import.meta.dirname, '../..');

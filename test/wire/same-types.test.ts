@@ -9,7 +9,14 @@ import type { Event, SavedFigure, Summary } from '../../src/execution/event.ts';
 import type * as execution from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
 import type { Outcome, PythonError } from '../../src/execution/outcome.ts';
-import type { HostOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from '../../src/host/options.ts';
+import type {
+  HostOptions,
+  KeyOptions,
+  OnceOptions,
+  RunOptions,
+  SessionOptions,
+  TableOptions,
+} from '../../src/host/options.ts';
 import type { SessionInfo } from '../../src/host/session.ts';
 import type { ApprovalPayload } from '../../src/service/approval/payload.ts';
 import type { Effects } from '../../src/service/approval/effects.ts';
@@ -71,6 +78,7 @@ test('what is sent has the types of the interfaces, but for signals', () => {
   expectTypeOf<Sent<typeof options.SessionOptionsSchema>>().toEqualTypeOf<Plain<Omit<SessionOptions, 'signal'>>>();
   expectTypeOf<Sent<typeof options.OnceOptionsSchema>>().toEqualTypeOf<Plain<Omit<OnceOptions, 'signal'>>>();
   expectTypeOf<Sent<typeof options.HostOptionsSchema>>().toEqualTypeOf<Plain<Omit<HostOptions, 'signal'>>>();
+  expectTypeOf<Sent<typeof options.TableOptionsSchema>>().toEqualTypeOf<Plain<Omit<TableOptions, 'signal'>>>();
   expectTypeOf<Sent<typeof options.LimitsSchema>>().toEqualTypeOf<Plain<Partial<Limits>>>();
   expectTypeOf<Sent<typeof options.MountSchema>>().toEqualTypeOf<
     Plain<Pick<Mount, 'source' | 'target'> & Partial<Pick<Mount, 'writable'>>>
