@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** `$VIVARIUM_HOME`, else the place where the desktop standard puts data. */
+/** `$VIVARIUM_HOME`, else `vivarium` in the data directory of the XDG base directory specification. */
 export function defaultDataDir(environment: NodeJS.ProcessEnv): string {
   const { VIVARIUM_HOME, XDG_DATA_HOME, HOME } = environment;
   return path.resolve(

@@ -1,4 +1,4 @@
-const ASK_DOCTOR = 'run `vivarium doctor` to see what this machine has and lacks';
+const ASK_DOCTOR = 'run `vivarium doctor` to see what this machine lacks';
 const START_AGAIN = 'start again; the sessions and their variables are gone';
 
 /**
@@ -11,18 +11,18 @@ export const ERROR_CODES = {
   PYTHON_NOT_FOUND: {
     status: 503,
     exitCode: 3,
-    hint: 'run `vivarium setup`, or name a Python interpreter with the option `python` (--python)',
+    hint: 'run `vivarium setup`, or choose an interpreter with the option `python` (--python)',
   },
   PYTHON_UNSUPPORTED: {
     status: 503,
     exitCode: 3,
-    hint: 'run `vivarium setup`, or name another Python interpreter with the option `python` (--python)',
+    hint: 'run `vivarium setup`, or choose another interpreter with the option `python` (--python)',
   },
   SETUP_FAILED: { status: 503, exitCode: 3, hint: ASK_DOCTOR },
   SANDBOX_UNAVAILABLE: {
     status: 503,
     exitCode: 3,
-    hint: `${ASK_DOCTOR}; weaker isolation must be asked for with the option \`isolation\` (--isolation)`,
+    hint: `${ASK_DOCTOR}; the option \`isolation\` (--isolation) allows weaker isolation`,
   },
   ENGINE_FAILED: { status: 503, exitCode: 3, hint: ASK_DOCTOR },
   ENGINE_CLOSED: { status: 503, exitCode: 3, hint: START_AGAIN },
@@ -64,16 +64,20 @@ export const ERROR_CODES = {
   APPROVAL_DECIDED: {
     status: 409,
     exitCode: 4,
-    hint: 'look at what was decided (`vivarium approvals show ID`); start the task again to decide anew',
+    hint: 'look at what was decided (`vivarium approvals show ID`); start the task again to decide again',
   },
   APPROVAL_EXPIRED: { status: 410, exitCode: 4, hint: 'start the task again' },
   APPROVAL_NOT_CLAIMED: { status: 409, exitCode: 4, hint: 'look at who runs it (`vivarium approvals show ID`)' },
   LLM_NOT_CONFIGURED: {
     status: 503,
     exitCode: 2,
-    hint: 'set the variables that the message names, or name a model (--base-url, --model)',
+    hint: 'set the variables that the message names, or choose a model (--base-url, --model)',
   },
-  LLM_UNSUITABLE: { status: 422, exitCode: 2, hint: 'use the ReAct agent (--react), or name another model (--model)' },
+  LLM_UNSUITABLE: {
+    status: 422,
+    exitCode: 2,
+    hint: 'use the ReAct agent (--react), or choose another model (--model)',
+  },
   LLM_FAILED: {
     status: 502,
     exitCode: 5,

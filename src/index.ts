@@ -6,7 +6,7 @@ export { forModel } from './text/for-model.ts';
 export { createHost } from './host/local-host.ts';
 export type { EngineChoice, JupyterAccess } from './host/engines.ts';
 export type { Host, HostAccess } from './host/host.ts';
-export type { NotebookOptions, Session, SessionFiles, SessionInfo } from './host/session.ts';
+export type { NotebookOptions, Session, SessionFiles, SessionInfo, FileFacts, FileList } from './host/session.ts';
 export type {
   Cancellable,
   HostOptions,
@@ -17,7 +17,7 @@ export type {
   TableOptions,
 } from './host/options.ts';
 export type { Artifact, Artifacts } from './artifact/artifact.ts';
-export type { FileFacts, FileList, FileSource } from './artifact/files.ts';
+export type { FileSource } from './workspace/workspace.ts';
 export type { ClientOptions, Level, Limits, Mount } from './config.ts';
 export type { Echo, Rollback, TableFormat } from './engine/engine.ts';
 export type { ExportOptions } from './notebook/export.ts';

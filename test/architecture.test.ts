@@ -17,19 +17,31 @@ const FACES = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: [],
-  engine: ['execution', 'text'],
-  host: ['execution', 'engine', 'environment', 'artifact', 'notebook'],
+  workspace: [],
+  engine: ['execution', 'workspace', 'text'],
+  host: ['execution', 'workspace', 'engine', 'environment', 'artifact', 'notebook'],
   notebook: ['execution'],
   environment: [],
-  artifact: ['execution'],
+  artifact: ['execution', 'workspace'],
   text: ['execution'],
   // What doors and remote hosts speak. Of the others it takes shapes and types; none of them imports it.
   wire: ['execution', 'host', 'storage'],
   storage: [],
   model: [],
-  tool: ['execution', 'host', 'artifact', 'environment', 'text'],
+  tool: ['execution', 'host', 'artifact', 'workspace', 'environment', 'text'],
   agent: ['execution', 'tool', 'model'],
-  service: ['execution', 'engine', 'host', 'artifact', 'environment', 'text', 'notebook', 'storage', 'model'],
+  service: [
+    'execution',
+    'engine',
+    'host',
+    'artifact',
+    'workspace',
+    'environment',
+    'text',
+    'notebook',
+    'storage',
+    'model',
+  ],
   cli: ['execution', 'engine', 'host', 'environment', 'text', 'tool', 'agent', 'service', 'storage', 'model'],
 };
 

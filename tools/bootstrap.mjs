@@ -1,6 +1,6 @@
 /**
- * Entry of every npm script. Makes a fresh clone ready (packages, Python environment), then runs the task.
- * Plain JavaScript without dependencies: it has to run on an older Node, before anything is installed.
+ * Entry of every npm script. Installs what is missing (packages, Python environment), then runs the task.
+ * Plain JavaScript without dependencies, because it runs on an older Node and before anything is installed.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -32,10 +32,10 @@ function isInstallNeeded() {
 }
 
 async function install() {
-  if (!isInstallNeeded()) return; // another invocation did it while this one waited
+  if (!isInstallNeeded()) return; // another invocation installed them while this one waited
   console.error('Installing packages (npm ci) ...');
   const startedAt = Date.now();
-  // npm must not run on the Node inside the folder that it is about to delete.
+  // `npm ci` deletes node_modules, so npm must not run on the Node in there.
   const PATH = process.env.PATH.split(path.delimiter).filter((entry) => !entry.startsWith(MODULES));
   await required('npm', ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'], {
     env: { ...process.env, PATH: PATH.join(path.delimiter) },
@@ -50,16 +50,16 @@ function findNode() {
   return fail(`Node 24 or later is needed; this is ${process.version}. Install it and run the command again.`);
 }
 
-/** Says nothing and is quick when there is nothing to do; the cache halves the time Node takes to load it. */
+/** Quick and silent if the environment exists. The compile cache halves its start time. */
 async function setUpPython() {
   const NODE_COMPILE_CACHE = path.join(MODULES, '.cache', 'node');
   await required('node', ['src/cli/main.ts', 'setup'], { env: { ...process.env, NODE_COMPILE_CACHE } });
 }
 
-/** One invocation at a time changes the installation; a lock whose owner is gone does not count. */
+/** Lets one invocation at a time change the installation. A lock whose owner has died is ignored. */
 async function withLock(work) {
-  for (let hasSaidSo = false; !takeLock(); hasSaidSo = true) {
-    if (!hasSaidSo) console.error('Waiting for another set-up of this folder to finish ...');
+  for (let hasReported = false; !takeLock(); hasReported = true) {
+    if (!hasReported) console.error('Waiting for another installation in this folder to finish ...');
     await sleep(200);
   }
   const release = () => rmSync(LOCK, { recursive: true, force: true });
@@ -89,11 +89,11 @@ function isLockStale() {
     process.kill(Number(readFileSync(path.join(LOCK, 'pid'), 'utf8')) || Number.NaN, 0);
     return false;
   } catch (error) {
-    return error.code !== 'EPERM'; // EPERM: alive, and somebody else's
+    return error.code !== 'EPERM'; // EPERM: alive, but of another user
   }
 }
 
-/** Renaming first: of two invocations that find the same stale lock, one wins. */
+/** Renames it first, so that only one of two invocations discards the same stale lock. */
 function discardLock() {
   const discarded = `${LOCK}.${process.pid}`;
   try {
@@ -109,14 +109,14 @@ async function required(command, commandArgs, options) {
   if (code !== 0) process.exit(code);
 }
 
-/** Resolves to the exit code, 128 + n for a signal. With `onOutput`, output goes there, not to the terminal. */
+/** Resolves to the exit code, 128 + n for a signal. With `onOutput`, output does not go to the terminal. */
 function run(command, commandArgs, { onOutput, ...options } = {}) {
   return new Promise((resolve) => {
     const stdio = onOutput ? ['ignore', 'pipe', 'pipe'] : 'inherit';
     const child = spawn(command, commandArgs, { stdio, ...options });
     child.stdout?.on('data', onOutput);
     child.stderr?.on('data', onOutput);
-    // A terminal sends Ctrl-C to the child too: wait for it to end. Other senders know only this process.
+    // A terminal sends Ctrl-C to the child as well, so wait for it to end. SIGTERM reaches only this process.
     const ignore = () => {};
     const forward = () => child.kill('SIGTERM');
     process.on('SIGINT', ignore).on('SIGTERM', forward);

@@ -5,7 +5,7 @@ import { rolldown, type Plugin } from 'rolldown';
 
 const OUTPUT = 'dist/bin';
 
-/** A file of its own: an older Node cannot even parse the bundle. */
+/** A file of its own, because an older Node cannot parse the bundle. */
 const LAUNCHER = `#!/usr/bin/env node
 if (Number.parseInt(process.versions.node, 10) < 24) {
   console.error('vivarium needs Node 24 or later; this is ' + process.version + '.');
@@ -14,26 +14,30 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 await import('./main.js');
 `;
 
-/** Modules of the command line that are loaded one after the other. */
-const STEPS = ['head-start', 'program', 'commands/run'];
+/** Modules that `vivarium run` loads one after the other. Each becomes one file, with everything it needs. */
+const STEPS = ['cli/head-start', 'cli/program', 'cli/commands/run', 'host/host'];
 
-/** PostgreSQL is loaded by those who have installed it. */
-const external = [/^node:/, 'pg', '@langchain/langgraph-checkpoint-postgres'];
-const bundle = await rolldown({ input: 'src/cli/main.ts', platform: 'node', external, plugins: [withoutFacades()] });
-// Errors are kept in the database by the names of their classes, which must be the same in the library and here.
-// Chunks lie beside the entry: `../../python` must mean the same from all of them as it does from `src/<folder>/`.
+const bundle = await rolldown({
+  input: 'src/cli/main.ts',
+  platform: 'node',
+  external: ['pg', '@langchain/langgraph-checkpoint-postgres'], // users install PostgreSQL if they want it
+  plugins: [builtinProperties()],
+  treeshake: { propertyReadSideEffects: false }, // unused properties of built-in modules are not read
+});
+// `keepNames`: the database stores errors by the names of their classes, which must be those of the library.
+// All files are in one folder, so that `../../python` means the same in each as it does in `src/<folder>/`.
 await bundle.write({
   dir: OUTPUT,
   format: 'esm',
   minify: true,
   keepNames: true,
   chunkFileNames: '[name]-[hash].js',
-  // One file, with all that it needs, for each step on the way to the first run: every file more takes a millisecond.
+  // Every file to load takes about a millisecond.
   codeSplitting: {
     groups: STEPS.map((step, index) => ({
       name: path.basename(step),
-      test: new RegExp(`src/cli/${step}\\.ts$`, 'u'),
-      priority: STEPS.length - index, // what several need is in the first
+      test: new RegExp(`src/${step}\\.ts$`, 'u'),
+      priority: STEPS.length - index, // what several steps need is in the first of them
     })),
   },
 });
@@ -41,22 +45,27 @@ await bundle.close();
 await writeFile(`${OUTPUT}/vivarium.js`, LAUNCHER, { mode: 0o755 });
 
 /**
- * Takes what is used of Node's own modules instead of importing them. For an import Node reads every property of one, and
- * some (`process.stdin`, `fs.promises`, half of `util`) take milliseconds to make.
+ * Replaces an import of a built-in module by reads of the properties that are used. To import one, Node reads all of its
+ * properties, and some of them (`process.stdin`, `fs.promises`, half of `util`) take milliseconds to create.
  */
-function withoutFacades(): Plugin {
-  const imports = /import(?:\s*([\w$]+))?,?(?:\s*(\{[^}]*\}))?\s*from\s*"node:([\w/]+)";/gu;
+function builtinProperties(): Plugin {
+  const prefix = '\0builtin:';
   return {
-    name: 'without-facades',
-    generateBundle(_, files) {
-      for (const file of Object.values(files)) {
-        if (file.type !== 'chunk') continue;
-        file.code = file.code.replaceAll(imports, (_match, whole?: string, parts?: string, name?: string) => {
-          const taken = [whole, parts?.replaceAll(' as ', ':')].filter((target) => target !== undefined);
-          const module = `globalThis.process.getBuiltinModule("node:${name}")`;
-          return `const ${taken.map((target) => `${target}=${module}`).join(',')};`;
-        });
-      }
+    name: 'builtin-properties',
+    resolveId(source, importer, { kind }) {
+      if (kind !== 'import-statement' || !source.startsWith('node:')) return null;
+      // One for each importer: a file reads only what its own modules use.
+      return { id: `${prefix}${source}?${importer}`, moduleSideEffects: false };
+    },
+    load(id) {
+      if (!id.startsWith(prefix)) return null;
+      const name = id.slice(prefix.length, id.indexOf('?'));
+      const properties = Object.keys(process.getBuiltinModule(name) ?? {}).filter((key) => key !== 'default');
+      return [
+        `const builtin = globalThis.process.getBuiltinModule(${JSON.stringify(name)});`,
+        'export { builtin as default };',
+        ...properties.map((key) => `const _${key} = builtin.${key}; export { _${key} as ${key} };`),
+      ].join('\n');
     },
   };
 }

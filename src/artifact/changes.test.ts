@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
 import { changedSince, takeInventory } from './changes.ts';
 
 /** Longer than the kernel's clock for files stands still. */
@@ -65,7 +66,7 @@ test('after an inventory that was cut short the time of change decides', async (
   const { workspace, inside } = await scratch();
   for (let index = 0; index < 50; index += 1) writeFileSync(inside(`old${index}`), 'x');
   await sleep(2 * TICK_MS);
-  const before = await takeInventory(workspace, { maxEntries: 10 });
+  const before = await takeInventory(workspace, { caps: { maxEntries: 10 } });
   expect(before.cut).toBe('entries');
   await sleep(TICK_MS);
   writeFileSync(inside('new.txt'), 'x');
@@ -74,8 +75,9 @@ test('after an inventory that was cut short the time of change decides', async (
   expect(changed.map((file) => file.path)).toEqual(['new.txt', 'old7']);
 });
 
-async function scratch(): Promise<{ workspace: string; inside: (...names: string[]) => string }> {
-  const workspace = await mkdtemp(path.join(tmpdir(), 'changes-'));
-  onTestFinished(() => rm(workspace, { recursive: true, force: true }));
-  return { workspace, inside: (...names) => path.join(workspace, ...names) };
+async function scratch(): Promise<{ workspace: DirectoryWorkspace; inside: (...names: string[]) => string }> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'changes-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const workspace = new DirectoryWorkspace({ path: directory, uid: process.getuid?.() ?? 0 });
+  return { workspace, inside: (...names) => path.join(directory, ...names) };
 }

@@ -1,10 +1,10 @@
-import { walk, type FoundFile, type Listing, type WalkCaps, type WalkOptions } from './place/walk.ts';
+import type { FoundFile, Listing, ListOptions, Workspace } from '../workspace/workspace.ts';
 
-/** What a workspace held at a moment. */
-export interface Inventory extends Omit<Listing, 'files'> {
-  /** By path. Whoever puts a file there may add it, so that it is not taken for the doing of a run. */
+/** What a workspace held at one moment. */
+export interface FileInventory extends Omit<Listing, 'files'> {
+  /** By path. Whoever writes a file from outside may add it, so that it does not count as written by a run. */
   readonly files: Map<string, FoundFile>;
-  /** No file that was there before has a later time of change. */
+  /** Files that were there already have no later time of change. */
   readonly takenAtNs: bigint;
 }
 
@@ -12,35 +12,31 @@ export interface ChangedFile extends FoundFile {
   readonly change: 'created' | 'changed';
 }
 
-/** Kernels stamp files with a clock that ticks this seldom at worst. */
+/** The longest time between two ticks of the clock that the kernel stamps files with. */
 const CLOCK_TICK_NS = 10_000_000n;
 
-/** That of a workspace with nothing in it. */
-export function emptyInventory(): Inventory {
+/** The inventory of a workspace with nothing in it. */
+export function emptyInventory(): FileInventory {
   return { files: new Map(), skipped: [], skippedCount: 0, allocatedBytes: 0, cut: null, takenAtNs: 0n };
 }
 
-/** Takes stock of a workspace, so that a later inventory tells what a run has written. */
-export async function takeInventory(
-  workspaceDir: string,
-  caps?: Partial<WalkCaps>,
-  options?: Omit<WalkOptions, 'caps'>,
-): Promise<Inventory> {
+/** Lists a workspace so that a later inventory shows what was written since. */
+export async function takeInventory(workspace: Pick<Workspace, 'list'>, options?: ListOptions): Promise<FileInventory> {
   const takenAtNs = BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS;
-  const { files, ...rest } = await walk(workspaceDir, { ...options, caps });
+  const { files, ...rest } = await workspace.list(options);
   return { ...rest, takenAtNs, files: new Map(files.map((file) => [file.path, file])) };
 }
 
 /**
- * The files that were created or changed between two inventories, by path. A program can set the time at which a file
- * was modified, but not the time at which its record changed: what is rewritten under an old date is found as well.
+ * The files that were created or changed between two inventories, sorted by path. A program can set a file's time of
+ * modification but not its time of change, so a file that was rewritten under an old date is found as well.
  */
-export function changedSince(before: Inventory, after: Inventory): ChangedFile[] {
+export function changedSince(before: FileInventory, after: FileInventory): ChangedFile[] {
   const changed: ChangedFile[] = [];
   for (const file of after.files.values()) {
     const old = before.files.get(file.path);
     if (old !== undefined && isSame(old, file)) continue;
-    // An inventory that was cut short knows nothing of most files: then the time of change alone decides.
+    // An inventory that was cut short lacks most files. Then only the time of change can decide.
     if (old === undefined && before.cut !== null && file.ctimeNs < before.takenAtNs) continue;
     changed.push({ ...file, change: old === undefined ? 'created' : 'changed' });
   }

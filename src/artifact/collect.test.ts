@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { changedSince, takeInventory, type Inventory } from './changes.ts';
-import { collect, type CollectCaps, type ProducedFile } from './collect.ts';
-import { placeOf } from './place/place.ts';
+import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
+import { changedSince, takeInventory, type FileInventory } from './changes.ts';
+import { collect, type CollectCaps, type CollectedFile } from './collect.ts';
 import { ArtifactStore } from './store.ts';
 
 test('what a run wrote outlives its workspace', async () => {
@@ -26,7 +26,7 @@ test('what a run wrote outlives its workspace', async () => {
       artifact: { name: 'out/table.csv', sha256: createHash('sha256').update('a,b\n').digest('hex') },
     },
   ]);
-  rmSync(workspace, { recursive: true });
+  rmSync(workspace.path, { recursive: true });
   expect(String(await buffer(await store.open(produced[0]?.artifact?.id ?? '')))).toBe('a,b\n');
 });
 
@@ -69,14 +69,14 @@ test('what was swapped, removed or grew after it was listed is not kept, and not
 const CAPS: CollectCaps = { maxFileBytes: 1000, maxTotalBytes: 1000, maxFiles: 10 };
 
 async function scratch(): Promise<{
-  workspace: string;
+  workspace: DirectoryWorkspace;
   store: ArtifactStore;
   inside: (...names: string[]) => string;
-  collectSince: (before: Inventory, caps?: Partial<CollectCaps>, meddle?: () => void) => Promise<ProducedFile[]>;
+  collectSince: (before: FileInventory, caps?: Partial<CollectCaps>, meddle?: () => void) => Promise<CollectedFile[]>;
 }> {
   const base = await mkdtemp(path.join(tmpdir(), 'collect-'));
-  const workspace = path.join(base, 'workspace');
-  mkdirSync(workspace);
+  const workspace = new DirectoryWorkspace({ path: path.join(base, 'workspace'), uid: process.getuid?.() ?? 0 });
+  mkdirSync(workspace.path);
   const store = new ArtifactStore(path.join(base, 'artifacts'));
   onTestFinished(async () => {
     store.close();
@@ -85,15 +85,11 @@ async function scratch(): Promise<{
   return {
     workspace,
     store,
-    inside: (...names) => path.join(workspace, ...names),
+    inside: (...names) => path.join(workspace.path, ...names),
     collectSince: async (before, caps, meddle) => {
       const changes = changedSince(before, await takeInventory(workspace));
       meddle?.();
-      const request = {
-        place: placeOf({ path: workspace, uid: process.getuid?.() ?? 0 }),
-        changes,
-        caps: { ...CAPS, ...caps },
-      };
+      const request = { workspace, changes, caps: { ...CAPS, ...caps } };
       return await collect(store.writerFor(null), { ...request, sessionId: 'session', executionId: 'execution' });
     },
   };

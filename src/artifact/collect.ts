@@ -1,15 +1,14 @@
 import { VivariumError } from '../errors.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import type { Artifact } from './artifact.ts';
 import type { ChangedFile } from './changes.ts';
-import type { FileFacts } from './files.ts';
 import { mimeOf } from './mime.ts';
-import type { Place } from './place/place.ts';
 import type { ArtifactWriter } from './store.ts';
 
-/** A file that a run wrote. */
-export interface ProducedFile extends FileFacts {
-  readonly change: ChangedFile['change'];
-  /** Its copy, unless there is a reason why none was made. */
+/** A file that a run wrote, and its copy. */
+export interface CollectedFile extends Pick<ChangedFile, 'path' | 'sizeBytes' | 'change'> {
+  readonly mime: string;
+  /** The copy, unless there is a reason why none was made. */
   readonly artifact?: Artifact;
   readonly notKept?: string;
 }
@@ -21,7 +20,7 @@ export interface CollectCaps {
 }
 
 export interface CollectRequest {
-  readonly place: Pick<Place, 'open'>;
+  readonly workspace: Pick<Workspace, 'open'>;
   readonly changes: readonly ChangedFile[];
   readonly sessionId: string;
   readonly executionId: string;
@@ -29,28 +28,28 @@ export interface CollectRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Keeps what a run wrote. A file that cannot or may not be read is listed all the same, with the reason. */
-export async function collect(store: ArtifactWriter, request: CollectRequest): Promise<ProducedFile[]> {
+/** Keeps copies of what a run wrote. A file that cannot or may not be copied is listed with the reason. */
+export async function collect(store: ArtifactWriter, request: CollectRequest): Promise<CollectedFile[]> {
   const { changes, caps } = request;
-  const produced: ProducedFile[] = [];
+  const collected: CollectedFile[] = [];
   let bytesLeft = caps.maxTotalBytes;
   for (const [index, { path, sizeBytes, change }] of changes.entries()) {
     const facts = { path, sizeBytes, mime: mimeOf(path), change };
     const reason = index < caps.maxFiles ? tooLarge(sizeBytes, caps, bytesLeft) : `more than ${caps.maxFiles} files`;
-    const fate = reason === null ? await keep(store, request, { path, bytesLeft }) : { notKept: reason };
-    if (fate.artifact) bytesLeft -= fate.artifact.sizeBytes;
-    produced.push({ ...facts, ...(fate.artifact && { sizeBytes: fate.artifact.sizeBytes }), ...fate });
+    const copy = reason === null ? await keep(store, request, { path, bytesLeft }) : { notKept: reason };
+    if (copy.artifact) bytesLeft -= copy.artifact.sizeBytes;
+    collected.push({ ...facts, ...(copy.artifact && { sizeBytes: copy.artifact.sizeBytes }), ...copy });
   }
-  return produced;
+  return collected;
 }
 
 async function keep(
   store: ArtifactWriter,
-  { place, sessionId, executionId, caps, signal }: CollectRequest,
+  { workspace, sessionId, executionId, caps, signal }: CollectRequest,
   { path, bytesLeft }: { readonly path: string; readonly bytesLeft: number },
-): Promise<Pick<ProducedFile, 'artifact' | 'notKept'>> {
+): Promise<Pick<CollectedFile, 'artifact' | 'notKept'>> {
   try {
-    await using file = await place.open(path);
+    await using file = await workspace.open(path);
     const reason = tooLarge(file.sizeBytes, caps, bytesLeft); // it may have grown since it was listed
     if (reason !== null) return { notKept: reason };
     return { artifact: await store.keep(file, { name: path, sessionId, executionId, signal }) };

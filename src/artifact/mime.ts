@@ -2,7 +2,7 @@ import path from 'node:path';
 
 const DEFAULT = 'application/octet-stream';
 
-/** What programs for data write and read. Types are told by name alone: contents come from untrusted code. */
+/** Types of files that data programs read and write. If a type has several extensions, the last is the usual one. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['avif', 'image/avif'],
   ['bmp', 'image/bmp'],
@@ -52,7 +52,17 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['zip', 'application/zip'],
 ]);
 
-/** The media type that the extension of a file stands for. */
+const EXTENSIONS: ReadonlyMap<string, string> = new Map([
+  ...[...TYPES].map(([extension, mime]) => [mime, extension] as const),
+  ['application/vnd.plotly.v1+json', 'plotly.json'],
+]);
+
+/** The media type of a file by its extension. Its content is not looked at, since it comes from untrusted code. */
 export function mimeOf(name: string): string {
   return TYPES.get(path.posix.extname(name).slice(1).toLowerCase()) ?? DEFAULT;
+}
+
+/** The usual extension of files of a media type, without the dot; `bin` if none is known. */
+export function extensionOf(mime: string): string {
+  return EXTENSIONS.get(mime) ?? 'bin';
 }

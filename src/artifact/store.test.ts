@@ -18,8 +18,8 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
 import type { Artifact } from './artifact.ts';
-import { openFile } from './files.ts';
 import { ArtifactStore, type Retention } from './store.ts';
 
 const UID = process.getuid?.() ?? 0;
@@ -149,14 +149,14 @@ test('a file that changes while it is copied is kept as it was read', async () =
   const { store, workspace } = await scratch();
   const name = path.join(workspace.path, 'file');
   writeFileSync(name, 'x'.repeat(100_000));
-  await using growing = await openFile(workspace, 'file');
+  await using growing = await workspace.open('file');
   appendFileSync(name, 'y'.repeat(1_000_000));
   const facts = { name: 'file', sessionId: 's', executionId: 'e' };
   expect(await store.writerFor(null).keep(growing, facts)).toMatchObject({
     sizeBytes: 100_000,
     sha256: sha256('x'.repeat(100_000)),
   });
-  await using shrinking = await openFile(workspace, 'file');
+  await using shrinking = await workspace.open('file');
   truncateSync(name, 10);
   expect(await store.writerFor(null).keep(shrinking, facts)).toMatchObject({
     sizeBytes: 10,
@@ -167,7 +167,7 @@ test('a file that changes while it is copied is kept as it was read', async () =
 test('an abort stops the copying and leaves nothing', async () => {
   const { store, directory, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x'.repeat(100_000));
-  await using file = await openFile(workspace, 'file');
+  await using file = await workspace.open('file');
   const facts = { name: 'file', sessionId: 's', executionId: 'e', signal: AbortSignal.abort(new Error('enough')) };
   await expect(store.writerFor(null).keep(file, facts)).rejects.toThrow('enough');
   expect(readdirSync(path.join(directory, 'incoming'))).toEqual([]);
@@ -229,7 +229,7 @@ test('a store can be closed while it trims itself', async () => {
 test('a sweep of more than one batch is completed', async () => {
   const { store, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x');
-  await using file = await openFile(workspace, 'file');
+  await using file = await workspace.open('file');
   for (let index = 0; index < 250; index += 1)
     await store.writerFor(null).keep(file, { name: 'file', sessionId: 's', executionId: 'e' });
   expect(await store.sweep({ maxTotalBytes: 0 })).toEqual({ removed: 250 });
@@ -266,11 +266,12 @@ test('processes that keep, remove and sweep the same contents at once lose nothi
   for (const name of ['a', 'b', 'c']) writeFileSync(path.join(workspace.path, name), name.repeat(1000));
   const program = `
     const { ArtifactStore } = await import(${JSON.stringify(new URL('store.ts', import.meta.url).href)});
-    const { openFile } = await import(${JSON.stringify(new URL('files.ts', import.meta.url).href)});
+    const { DirectoryWorkspace } = await import(${JSON.stringify(new URL('../workspace/directory-workspace.ts', import.meta.url).href)});
+    const workspace = new DirectoryWorkspace(${JSON.stringify(workspace)});
     const store = new ArtifactStore(${JSON.stringify(directory)});
     for (let round = 0; round < 60; round += 1) {
       const name = 'abc'[round % 3];
-      await using file = await openFile(${JSON.stringify(workspace)}, name);
+      await using file = await workspace.open(name);
       const { id } = await store.writerFor(null).keep(file, { name, sessionId: 'kept', executionId: String(process.pid) });
       for await (const chunk of await store.open(id)) if (String(chunk)[0] !== name) throw new Error('wrong content');
       if (round % 6 < 5) await store.remove(id);
@@ -295,9 +296,10 @@ test('a process that is killed while it copies leaves a working store', async ()
   truncateSync(path.join(workspace.path, 'large'), 1 << 30);
   const program = `
     const { ArtifactStore } = await import(${JSON.stringify(new URL('store.ts', import.meta.url).href)});
-    const { openFile } = await import(${JSON.stringify(new URL('files.ts', import.meta.url).href)});
+    const { DirectoryWorkspace } = await import(${JSON.stringify(new URL('../workspace/directory-workspace.ts', import.meta.url).href)});
+    const workspace = new DirectoryWorkspace(${JSON.stringify(workspace)});
     const store = new ArtifactStore(${JSON.stringify(directory)});
-    const file = await openFile(${JSON.stringify(workspace)}, 'large');
+    const file = await workspace.open('large');
     const keeping = store.writerFor(null).keep(file, { name: 'large', sessionId: 'session', executionId: 'e' });
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 20);
     await keeping;`;
@@ -324,13 +326,13 @@ function sha256(text: string): string {
 
 async function scratch(retention?: Retention): Promise<{
   directory: string;
-  workspace: { path: string; uid: number };
+  workspace: DirectoryWorkspace;
   store: ArtifactStore;
   keep: (name: string, content: string, owner?: { sessionId?: string; clientId?: string }) => Promise<Artifact>;
 }> {
   const base = await mkdtemp(path.join(tmpdir(), 'store-'));
   const directory = path.join(base, 'artifacts');
-  const workspace = { path: path.join(base, 'workspace'), uid: UID };
+  const workspace = new DirectoryWorkspace({ path: path.join(base, 'workspace'), uid: UID });
   mkdirSync(workspace.path);
   const store = new ArtifactStore(directory, retention);
   onTestFinished(async () => {
@@ -341,7 +343,7 @@ async function scratch(retention?: Retention): Promise<{
     const file = path.join(workspace.path, name);
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, content);
-    await using open = await openFile(workspace, name);
+    await using open = await workspace.open(name);
     const { sessionId = 'session', clientId = null } = owner;
     return await store.writerFor(clientId).keep(open, { name, sessionId, executionId: 'execution' });
   };

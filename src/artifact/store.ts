@@ -6,15 +6,15 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ClientOptions, parse } from '../config.ts';
 import { VivariumError } from '../errors.ts';
+import type { WorkspaceFile } from '../workspace/workspace.ts';
 import type { Artifact, Artifacts } from './artifact.ts';
 import { Draft, type DraftFacts } from './draft.ts';
-import { errnoOf } from './place/errno.ts';
-import type { OpenFile } from './place/open-file.ts';
+import { errnoOf } from '../workspace/errno.ts';
 import { ArtifactRows } from './rows.ts';
 import { Upkeep } from './upkeep.ts';
 
 /** What a copy can be made from. */
-export type Keepable = Pick<OpenFile, 'mime' | 'chunks'>;
+export type Keepable = Pick<WorkspaceFile, 'chunks'>;
 
 export interface KeepFacts extends DraftFacts {
   readonly signal?: AbortSignal | undefined;
@@ -131,7 +131,7 @@ export class ArtifactStore implements Artifacts, Disposable {
       signal?.throwIfAborted();
       await draft.write(chunk);
     }
-    return draft.keep({ mime: file.mime, ...facts });
+    return draft.keep(facts);
   }
 
   #draft(clientId: string | null): Promise<Draft> {

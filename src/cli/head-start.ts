@@ -2,17 +2,17 @@ import { defaultDataDir } from '../data-dir.ts';
 import { spawnZygote, type ZygoteProcess } from '../engine/local/zygote/process.ts';
 import { isEnvironment, placesIn, readJson } from '../environment/environment.ts';
 
-/** Commands that need a Python as soon as it can be had. */
+/** Commands that are slower without a head start. */
 const HURRIED = new Set(['run', 'repl']);
 
 /**
- * Starts the Python that the command will most likely want, while Node still loads what reads the command. Undefined where
- * another one, or none, may be wanted. What is not used after all is ended with the process.
+ * Starts the Python that the command will most likely use while Node still loads the code that parses the command line.
+ * Undefined if the command may need another Python or none. A process that is not used is ended with this one.
  */
 export function startAhead(args: readonly string[], environment: NodeJS.ProcessEnv): ZygoteProcess | undefined {
   const [command = ''] = args;
-  const isUsual = !args.some((arg) => /^(-h|--help|--python|--data-dir)/.test(arg)) && !environment['VIVARIUM_PYTHON'];
-  if (!HURRIED.has(command) || !isUsual) return undefined;
+  const isLikely = !args.some((arg) => /^(-h|--help|--python|--data-dir)/.test(arg)) && !environment['VIVARIUM_PYTHON'];
+  if (!HURRIED.has(command) || !isLikely) return undefined;
   const found = readJson(placesIn(defaultDataDir(environment)).record, isEnvironment);
   if (found === undefined) return undefined;
   return spawnZygote(found.python, found.cacheDir);

@@ -1,13 +1,13 @@
-/** Entry of the command line: reads the surroundings, runs one command, exits. Loads little before it knows what to do. */
+/** Entry of the command line: runs one command and exits. Loads as little as possible before Python has been started. */
 import { enableCompileCache } from 'node:module';
 import path from 'node:path';
 import { startAhead } from './head-start.ts';
-import { Lifetime } from './lifetime.ts';
-import { Output } from './output.ts';
+import { Lifetime } from './terminal/lifetime.ts';
+import { Output } from './terminal/output.ts';
 
 const { XDG_CACHE_HOME, HOME } = process.env;
 const cacheHome = XDG_CACHE_HOME || (HOME && path.join(HOME, '.cache'));
-// Node's own choice would be a directory that every user of the machine can write to.
+// Node's default is a directory that every user of the machine can write to.
 if (cacheHome) enableCompileCache(path.join(cacheHome, 'vivarium', 'node'));
 
 const args = process.argv.slice(2);
@@ -26,7 +26,7 @@ const { runProgram } = await import('./program.ts');
 const exitCode = await runProgram(args, {
   environment: process.env,
   get stdin() {
-    return process.stdin; // slow to open, and seldom read
+    return process.stdin; // slow to open, and rarely needed
   },
   stdout,
   stderr,
@@ -34,5 +34,5 @@ const exitCode = await runProgram(args, {
   headStart,
 });
 await Promise.all([stdout.flush(), stderr.flush()]);
-headStart?.child.kill('SIGKILL'); // nobody wanted it, or it has ended long since
-process.exit(exitCode); // a terminal or a pipe on stdin would keep the process waiting for more
+headStart?.child.kill('SIGKILL'); // not used, or already ended
+process.exit(exitCode); // an open stdin would keep the process alive

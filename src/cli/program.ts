@@ -1,10 +1,11 @@
-/** The commands, their options and their help. What a command does is loaded when it is asked for. */
+/** Declares the commands, their options and their help. The code of a command is loaded when it is used. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, Option } from 'commander';
-import type { Context } from './context.ts';
-import { reportError } from './failure.ts';
-import { addMachineOptions, addSessionOptions, append, parseCount } from './flags.ts';
-import { addServiceCommands } from './service/declare.ts';
+import type { Context } from './terminal/context.ts';
+import { reportError } from './terminal/failure.ts';
+import { addMachineOptions, addSessionOptions, append, parseCount } from './shared-options.ts';
+import { addServiceCommands } from './service-commands.ts';
 
 /** Runs one command line and resolves to its exit code. */
 export async function runProgram(args: readonly string[], context: Context): Promise<number> {
@@ -18,56 +19,58 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   return context.lifetime.signal.aborted ? context.lifetime.exitCode : exitCode;
 }
 
-/** Commander has printed its message already. */
+/** Commander has already printed its message. */
 function exitCodeOf(error: CommanderError): number {
   return error.exitCode === 0 ? 0 : 2;
 }
 
-type Add = (name: string) => Command;
-type End = (exitCode: number) => void;
+type AddCommand = (name: string) => Command;
+type SetExitCode = (exitCode: number) => void;
 
-/** Commands that are described alone when they are asked for: to describe all takes milliseconds. */
-const HURRIED: ReadonlyMap<string, (add: Add, context: Context, end: End) => void> = new Map([
+/** When one of these is used, only it is declared: declaring all commands takes milliseconds. */
+const DECLARED_ALONE: ReadonlyMap<string, (add: AddCommand, context: Context, end: SetExitCode) => void> = new Map([
   ['run', addRunCommand],
   ['repl', addReplCommand],
 ]);
 
-function describeProgram(context: Context, asked: string, end: End): Command {
+function describeProgram(context: Context, asked: string, end: SetExitCode): Command {
   const program = new Command('vivarium')
-    .description('Runs Python in confined sessions: warm, stateful, and safe from its own crashes.')
+    .description('Run Python in isolated sessions that keep their state, even when the code crashes.')
     .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
     .option(
       '--data-dir <path>',
-      'where environments, caches and workspaces are kept (default: $VIVARIUM_HOME, else XDG)',
+      'directory for environments, caches and workspaces (default: $VIVARIUM_HOME or ~/.local/share/vivarium)',
     )
     .exitOverride()
-    .showHelpAfterError('hint: add --help to see what can be used')
+    .showHelpAfterError('hint: add --help to see the options')
     .addHelpText('after', PROGRAM_HELP);
   const add = (name: string): Command =>
     program.command(name).exitOverride().helpOption('-h, --help', 'print this help').allowExcessArguments(false);
 
-  const hurried = HURRIED.get(asked);
+  const hurried = DECLARED_ALONE.get(asked);
   if (hurried) {
     hurried(add, context, end);
     return program;
   }
-  for (const addOne of HURRIED.values()) addOne(add, context, end);
+  for (const addOne of DECLARED_ALONE.values()) addOne(add, context, end);
   addAgentCommands(add, context, end);
   addServiceCommands(add, context, end);
 
   addMachineOptions(add('doctor'))
-    .description('Say what this machine has and lacks: Python, libraries, each wall and each limit.')
+    .description('Check what sessions need on this machine: Python, libraries, isolation and limits.')
     .option('--json', 'print the findings as one JSON document')
-    .addHelpText('after', '\nExit code: 0 when sessions can be opened, 3 when not.')
+    .addHelpText('after', '\nExit code: 0 if sessions can be opened, 3 if not.')
     .action(async (_: unknown, command: Command) => {
       const { doctor } = await import('./commands/doctor.ts');
-      end(await doctor(readVersion(), command.optsWithGlobals(), context));
+      const pythonSide = fileURLToPath(new URL('python/', PACKAGE));
+      end(await doctor({ version: readVersion(), pythonSide }, command.optsWithGlobals(), context));
     });
 
   add('setup')
-    .description('Make the Python environment that sessions run on. Says nothing when there is nothing to do.')
-    .option('--python <path>', 'use this interpreter as it is, instead of building an environment')
+    .description('Create the Python environment that sessions run on. Prints nothing if it already exists.')
+    .option('--python <path>', 'use this interpreter as it is instead of creating an environment')
     .addHelpText('after', SETUP_HELP)
     .action(async (_: unknown, command: Command) => {
       const { setup } = await import('./commands/setup.ts');
@@ -76,17 +79,17 @@ function describeProgram(context: Context, asked: string, end: End): Command {
   return program;
 }
 
-function addRunCommand(add: Add, context: Context, end: End): void {
+function addRunCommand(add: AddCommand, context: Context, end: SetExitCode): void {
   addSessionOptions(add('run').argument('[file]', 'the program, or - to read it from standard input'))
-    .description('Run a Python program in a fresh session; its output comes through as it is printed.')
-    .option('-c, --code <code>', 'the program itself, instead of a file')
+    .description('Run a Python program in a new session and print its output as it arrives.')
+    .option('-c, --code <code>', 'run this code instead of a file')
     .addOption(
-      new Option('--echo <mode>', 'which top-level expressions to show')
+      new Option('--echo <mode>', 'top-level expressions whose values are shown')
         .choices(['all', 'last', 'none'])
         .default('none'),
     )
-    .option('--json', 'print the whole result as one JSON document, and nothing else')
-    .option('--output-dir <path>', 'put the files and figures that it makes here; replaces files of the same name')
+    .option('--json', 'print the whole result as one JSON document and nothing else')
+    .option('--output-dir <path>', 'copy the files and figures that the program makes here; replaces existing files')
     .addHelpText('after', RUN_HELP)
     .action(async (file: string | undefined, _: unknown, command: Command) => {
       const { run } = await import('./commands/run.ts');
@@ -94,11 +97,11 @@ function addRunCommand(add: Add, context: Context, end: End): void {
     });
 }
 
-function addReplCommand(add: Add, context: Context, end: End): void {
+function addReplCommand(add: AddCommand, context: Context, end: SetExitCode): void {
   addSessionOptions(add('repl'))
-    .description('Talk to one session. Ctrl-C interrupts and keeps the variables, Ctrl-D leaves.')
+    .description('Run Python interactively in one session. Ctrl-C keeps the variables, Ctrl-D leaves.')
     .addOption(
-      new Option('--echo <mode>', 'which top-level expressions to show')
+      new Option('--echo <mode>', 'top-level expressions whose values are shown')
         .choices(['all', 'last', 'none'])
         .default('last'),
     )
@@ -109,15 +112,17 @@ function addReplCommand(add: Add, context: Context, end: End): void {
     });
 }
 
-function addAgentCommands(add: Add, context: Context, end: End): void {
-  addSessionOptions(add('agent').argument('[question]', 'what to find out; without it, a chat at the terminal'))
-    .description('Ask a model that answers by running Python in a session. Shows its thoughts, code and output.')
+function addAgentCommands(add: AddCommand, context: Context, end: SetExitCode): void {
+  addSessionOptions(
+    add('agent').argument('[question]', 'the question (default: read from standard input, or a chat at a terminal)'),
+  )
+    .description('Ask a model that runs Python in a session. Shows its thoughts, code and output.')
     .option('--file <path>', 'give the agent a copy of this file; repeatable', append)
-    .option('--output-dir <path>', 'where to put the files that the agent makes (default: in the data directory)')
-    .option('--model <name>', 'model to ask (default: $VIVARIUM_LLM_MODEL)')
-    .option('--base-url <url>', 'endpoint that speaks the protocol of OpenAI (default: $VIVARIUM_LLM_BASE_URL)')
-    .option('--max-iterations <n>', 'how often the model may write before it must answer (default: 10)', parseCount)
-    .option('--react', 'for a model that cannot call tools: it writes its actions as text')
+    .option('--output-dir <path>', 'directory for the files that the agent makes (default: in the data directory)')
+    .option('--model <name>', 'name of the model (default: $VIVARIUM_LLM_MODEL)')
+    .option('--base-url <url>', 'OpenAI-compatible endpoint (default: $VIVARIUM_LLM_BASE_URL)')
+    .option('--max-iterations <n>', 'number of model calls before it must answer (default: 10)', parseCount)
+    .option('--react', 'let the model write its actions as text, for models without tool calling')
     .addHelpText('after', AGENT_HELP)
     .action(async (question: string | undefined, _: unknown, command: Command) => {
       const { agent } = await import('./commands/agent.ts');
@@ -125,17 +130,23 @@ function addAgentCommands(add: Add, context: Context, end: End): void {
     });
 
   addMachineOptions(add('tools'))
-    .description('Print the tools as a model is told of them, with the limits and libraries of this machine.')
-    .addOption(new Option('--format <name>', 'whose form').choices(['openai', 'anthropic', 'mcp']).default('openai'))
+    .description('Print the tool definitions for models, with the limits and libraries of this machine.')
+    .addOption(
+      new Option('--format <name>', 'format of the definitions')
+        .choices(['openai', 'anthropic', 'mcp'])
+        .default('openai'),
+    )
     .action(async (_: unknown, command: Command) => {
       const { tools } = await import('./commands/tools.ts');
       end(await tools(command.optsWithGlobals(), context));
     });
 }
 
-/** Lies beside `src` as well as beside `dist`: the same depth from both. */
+/** The folder of this package: at the same depth from `src/cli` as from `dist/bin`. */
+const PACKAGE = new URL('../../', import.meta.url);
+
 function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const manifest: unknown = JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8'));
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
 }
 
@@ -149,7 +160,7 @@ Examples:
   $ vivarium approvals list
   $ vivarium doctor
 
-Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options win over them.`;
+Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options override them.`;
 
 const RUN_HELP = `
 Examples:
@@ -160,7 +171,7 @@ Examples:
   $ vivarium run report.py --output-dir out
 
 Exit code: 0 succeeded, 1 raised, N after sys.exit(N), 124 timed out, 137 out of memory or crashed, 130 interrupted,
-           2 bad use, 3 no session can be opened here (see vivarium doctor).`;
+           2 wrong usage, 3 no session can be opened on this machine (see vivarium doctor).`;
 
 const REPL_HELP = `
 At the prompt: %vars  %rollback  %reset  %help
@@ -177,11 +188,11 @@ Examples:
   $ vivarium agent --base-url http://localhost:11434/v1 --model gemma2 --react
   $ echo "What is 2 to the 100?" | vivarium agent | tee answer.txt
 
-Environment: VIVARIUM_LLM_BASE_URL, VIVARIUM_LLM_API_KEY, VIVARIUM_LLM_MODEL; else OPENAI_API_KEY, OPENAI_BASE_URL.
-When the output is piped on, the answer alone is on standard output and the steps are on standard error.
+Environment: VIVARIUM_LLM_BASE_URL, VIVARIUM_LLM_API_KEY, VIVARIUM_LLM_MODEL, or OPENAI_API_KEY and OPENAI_BASE_URL.
+If standard output is not a terminal, it gets only the answer; the steps go to standard error.
 
-Exit code: 0 answered, 1 no answer within the iterations, 2 bad use or no model set, 3 no session can be opened here,
-           5 the model failed, 130 interrupted.`;
+Exit code: 0 answered, 1 no answer within --max-iterations, 2 wrong usage or no model configured,
+           3 no session can be opened on this machine, 5 the model failed, 130 interrupted.`;
 
 const SETUP_HELP = `
 Examples:

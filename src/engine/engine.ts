@@ -1,16 +1,16 @@
 import type { Event, Listener, Summary } from '../execution/event.ts';
 import type { Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
-import type { RemoteWorkspace } from '../execution/remote-workspace.ts';
 import type { Limits, Mount } from '../config.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 
-/** How expressions at the top level of the code are shown: every one printed, the last one as a result, or none. */
+/** Which expressions at the top level of the code are shown: all are printed, the last is a result, or none is. */
 export type Echo = 'all' | 'last' | 'none';
 
 /** Where sessions live. */
 export interface Engine<S extends EngineSession = EngineSession> extends AsyncDisposable {
   readonly isolation: Isolation;
-  /** Opens a session of its own process; from the warm pool when the options allow it. */
+  /** Opens a session in a process of its own, from the warm pool if the options allow it. */
   open(options: OpenOptions): Promise<S>;
   close(): Promise<void>;
 }
@@ -20,63 +20,50 @@ export interface OpenOptions {
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
   readonly network: boolean;
-  /** Its own files can be read and not changed; what is temporary can be written. */
+  /** Its files can be read but not changed; temporary files can be written. */
   readonly readOnly: boolean;
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether twins guard the state; off for a session that runs once. */
+  /** Whether twins protect the state; off for a session that runs once. */
   readonly twins: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** One interpreter with state. Its caller runs one thing at a time: queues are the business of the session layer. */
+/** One interpreter with state. Its caller runs one thing at a time; the host keeps the queue. */
 export interface EngineSession extends AsyncDisposable {
   readonly id: string;
-  readonly workspace: Workspace | RemoteWorkspace;
+  readonly workspace: Workspace;
   readonly isolation: Isolation;
-  /** Sees to it that there is a live interpreter; true when a fresh one replaced a lost one since the last call. */
+  /** Makes sure that there is a live interpreter. True if a fresh one has replaced a lost one since the last call. */
   revive(): Promise<boolean>;
-  /** Runs code, tells what happens while it happens, and says at the end what is known only then. */
-  run(request: RunRequest, hear: Listener): Promise<Summary>;
-  /** The same for who would rather pull; `done` comes last. Breaking out of the loop stops the program. */
+  /** Runs code. The listener gets the events as they happen, the caller what is known only at the end. */
+  run(request: RunRequest, listener: Listener): Promise<Summary>;
+  /** Same as `run`, as an async iterator; `done` comes last. Breaking out of the loop stops the program. */
   stream(request: RunRequest): AsyncGenerator<Event, void, undefined>;
-  /** Raises KeyboardInterrupt in the running code; a program that does not heed it is ended, its state restored. */
+  /** Raises KeyboardInterrupt in the running code. A program that goes on is ended, and its state restored if possible. */
   interrupt(): Promise<void>;
   /** Undoes the last run that changed the state. */
   rollback(): Promise<Rollback>;
-  /** A fresh interpreter on the same files. */
+  /** Starts a fresh interpreter on the same files. */
   reset(): Promise<void>;
   inspect(): Promise<readonly Variable[]>;
-  /** Writes a DataFrame as a file of the workspace. Changes nothing else; what is wrong with it is thrown. */
+  /** Writes a DataFrame to a file of the workspace and changes nothing else. Throws if that is not possible. */
   writeTable(request: TableRequest): Promise<void>;
   /** Ends the session's processes and removes its files. */
   close(): Promise<void>;
 }
 
-/** A session whose files are on this host. */
-export interface HostSession extends EngineSession {
-  readonly workspace: Workspace;
-}
-
-/** A session's files: where they are on the host, and whose. Whatever is in there is hostile. */
-export interface Workspace {
-  readonly path: string;
-  readonly uid: number;
-  /** It held nothing when its interpreter started, before any code ran. */
-  readonly wasBornEmpty: boolean;
-}
-
 export interface RunRequest {
   readonly id: string;
   readonly code: string;
-  /** What tracebacks call it; `<cell N>` by itself. */
+  /** The name of the code in tracebacks; `<cell N>` by default. */
   readonly filename?: string;
   readonly echo: Echo;
   readonly timeoutMs: number;
-  /** A variable whose value is wanted as JSON when the run has ended. */
+  /** A variable whose value is returned as JSON when the run has ended. */
   readonly resultVariable?: string;
-  /** Figures of matplotlib as SVG too. */
+  /** Whether figures of matplotlib also come as SVG. */
   readonly svg?: boolean;
-  /** False for code that makes a session what it is: `rollback` does not undo it. */
+  /** False for code that sets up the session, which `rollback` does not undo. */
   readonly isUndoable?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -84,15 +71,15 @@ export interface RunRequest {
 export type TableFormat = 'csv' | 'parquet';
 
 export interface TableRequest {
-  /** Of a variable. */
+  /** The name of a variable. */
   readonly name: string;
   readonly format: TableFormat;
-  /** In the workspace. */
+  /** Relative to the workspace. */
   readonly path: string;
 }
 
 export interface Rollback {
   readonly generation: number;
-  /** `restored`, or `kept` with the reason why the files were left as they are. */
+  /** `restored`, or `kept` with the reason why the files were not changed. */
   readonly files: string;
 }

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { EventQueue } from './event-queue.ts';
 
-/** A queue whose listener hears an item when it is let, and what the queue has said to its producer. */
+/** A queue with a listener that the test holds up, and what the queue has said to its producer. */
 function slowQueue(highWater?: number) {
-  const heard: string[] = [];
+  const received: string[] = [];
   const said: string[] = [];
   const pending: PromiseWithResolvers<void>[] = [];
   const queue = new EventQueue<string>({
-    hear: (item) => {
-      heard.push(item);
+    listener: (item) => {
+      received.push(item);
       const next = Promise.withResolvers<void>();
       pending.push(next);
       return next.promise;
@@ -17,41 +17,41 @@ function slowQueue(highWater?: number) {
     onLeft: () => said.push('left'),
     ...(highWater !== undefined && { highWater }),
   });
-  return { queue, heard, said, next: () => pending.shift() };
+  return { queue, received, said, next: () => pending.shift() };
 }
 
-test('a listener that takes no time hears everything at once', async () => {
-  const heard: string[] = [];
+test('a fast listener receives everything at once', async () => {
+  const received: string[] = [];
   const queue = new EventQueue<string>({
-    hear: (item) => void heard.push(item),
+    listener: (item) => void received.push(item),
     onPressure: () => expect.unreachable(),
     onLeft: () => expect.unreachable(),
     highWater: 1,
   });
   queue.push('a', 10);
   queue.push('b', 10);
-  expect(heard).toEqual(['a', 'b']);
-  expect(queue.isHeard).toBe(true);
-  await queue.heard();
+  expect(received).toEqual(['a', 'b']);
+  expect(queue.isDelivered).toBe(true);
+  await queue.delivered();
 });
 
-test('a listener that takes its time hears one after the other, and slows the producer down', async () => {
-  const { queue, heard, said, next } = slowQueue(3);
+test('a slow listener receives one item after the other, and slows the producer down', async () => {
+  const { queue, received, said, next } = slowQueue(3);
   for (const item of ['a', 'b', 'c']) queue.push(item, 2);
-  expect(heard).toEqual(['a']);
+  expect(received).toEqual(['a']);
   expect(said).toEqual(['pause']);
-  expect(queue.isHeard).toBe(false);
-  const all = queue.heard();
+  expect(queue.isDelivered).toBe(false);
+  const all = queue.delivered();
   for (const expected of ['a', 'b', 'c']) {
-    await expect.poll(() => heard.at(-1)).toBe(expected);
+    await expect.poll(() => received.at(-1)).toBe(expected);
     next()?.resolve();
   }
   await all;
   expect(said).toEqual(['pause', 'go on']);
 });
 
-test('who is hurried waits no more, and what is above a bound is not kept', async () => {
-  const { queue, heard, said, next } = slowQueue(3);
+test('after a hurry nobody waits, and items above a bound are dropped', async () => {
+  const { queue, received, said, next } = slowQueue(3);
   queue.push('a', 1);
   queue.push('b', 5);
   queue.hurry();
@@ -59,26 +59,26 @@ test('who is hurried waits no more, and what is above a bound is not kept', asyn
   queue.push('far too much', 9 << 20);
   queue.push('c', 1);
   next()?.resolve();
-  await expect.poll(() => heard).toEqual(['a', 'b']);
+  await expect.poll(() => received).toEqual(['a', 'b']);
   next()?.resolve();
-  await queue.heard();
-  expect(heard).toEqual(['a', 'b']);
+  await queue.delivered();
+  expect(received).toEqual(['a', 'b']);
 });
 
-test('a listener that throws, at once or later, is told no more, and its error is told', async () => {
+test('a listener that throws, at once or later, receives no more, and its error is passed on', async () => {
   const error = new Error('enough');
-  const { queue, heard, said, next } = slowQueue(3);
+  const { queue, received, said, next } = slowQueue(3);
   queue.push('a', 1);
   queue.push('b', 5);
   next()?.reject(error);
-  await expect(queue.heard()).rejects.toBe(error);
+  await expect(queue.delivered()).rejects.toBe(error);
   queue.push('c', 1);
-  expect(heard).toEqual(['a']);
+  expect(received).toEqual(['a']);
   expect(said).toEqual(['pause', 'go on', 'left']);
 
   const left: string[] = [];
   const hasty = new EventQueue<string>({
-    hear: () => {
+    listener: () => {
       throw error;
     },
     onPressure: () => expect.unreachable(),
@@ -87,5 +87,5 @@ test('a listener that throws, at once or later, is told no more, and its error i
   hasty.push('a', 1);
   hasty.push('b', 1);
   expect(left).toEqual(['left']);
-  await expect(hasty.heard()).rejects.toBe(error);
+  await expect(hasty.delivered()).rejects.toBe(error);
 });

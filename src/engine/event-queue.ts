@@ -1,17 +1,17 @@
 const HIGH_WATER = 1 << 20;
-const LAST_WORDS = 8 << 20;
+const MAX_BYTES_AFTER_HURRY = 8 << 20;
 
 export interface EventQueueOptions<T> {
-  /** Nothing further is told while what it returns is pending; who throws is told no more. */
-  readonly hear: (item: T) => Promise<void> | void;
-  /** The producer is to pause, or may go on. */
+  /** Gets no further item while the promise it returned is pending. If it throws, it gets none any more. */
+  readonly listener: (item: T) => Promise<void> | void;
+  /** The producer should pause, or may go on. */
   readonly onPressure: (isFull: boolean) => void;
-  /** The listener has thrown: whatever comes is for nobody. */
+  /** The listener has thrown, so nobody wants further items. */
   readonly onLeft: () => void;
   readonly highWater?: number;
 }
 
-/** Items between a producer that can be paused and a listener that may take its time. A listener that takes none hears them at once. */
+/** Items between a producer that can be paused and a listener that may be slow. A fast listener gets them at once. */
 export class EventQueue<T> {
   readonly #options: EventQueueOptions<T>;
   readonly #highWater: number;
@@ -19,7 +19,7 @@ export class EventQueue<T> {
   #size = 0;
   #isFull = false;
   #room = Number.POSITIVE_INFINITY;
-  #telling: Promise<void> | null = null;
+  #delivering: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(options: EventQueueOptions<T>) {
@@ -34,8 +34,8 @@ export class EventQueue<T> {
   push(item: T, size: number): void {
     this.#room -= size;
     if (this.#room < 0 || this.#failure !== null) return;
-    if (this.#telling === null) {
-      this.#tell(item);
+    if (this.#delivering === null) {
+      this.#deliver(item);
       return;
     }
     this.#waiting.push({ item, size });
@@ -43,44 +43,45 @@ export class EventQueue<T> {
     if (!this.#isFull && this.#size > this.#highWater && this.#room === Number.POSITIVE_INFINITY) this.#setFull(true);
   }
 
-  /** The producer is told to end, and must not wait for the listener any more: what is above a bound is not kept. */
+  /** The producer is about to end and must not wait for the listener any more. Items above a bound are dropped. */
   hurry(): void {
-    this.#room = Math.min(this.#room, LAST_WORDS);
+    this.#room = Math.min(this.#room, MAX_BYTES_AFTER_HURRY);
     if (this.#isFull) this.#setFull(false);
   }
 
-  get isHeard(): boolean {
-    return this.#telling === null && this.#failure === null;
+  /** Whether the listener has received everything. */
+  get isDelivered(): boolean {
+    return this.#delivering === null && this.#failure === null;
   }
 
-  /** Waits until everything was heard. Throws what the listener has thrown. */
-  async heard(): Promise<void> {
-    while (this.#telling !== null) await this.#telling;
+  /** Waits until the listener has received everything. Throws what the listener has thrown. */
+  async delivered(): Promise<void> {
+    while (this.#delivering !== null) await this.#delivering;
     if (this.#failure !== null) throw this.#failure.error;
   }
 
-  #tell(item: T): void {
+  #deliver(item: T): void {
     try {
-      const pending = this.#options.hear(item);
-      if (pending !== undefined) this.#telling = this.#tellOn(pending);
+      const pending = this.#options.listener(item);
+      if (pending !== undefined) this.#delivering = this.#deliverRest(pending);
     } catch (error) {
       this.#leave(error);
     }
   }
 
-  /** Tells what came while the listener was busy. */
-  async #tellOn(pending: Promise<void>): Promise<void> {
+  /** Delivers what came while the listener was busy. */
+  async #deliverRest(pending: Promise<void>): Promise<void> {
     try {
       await pending;
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         this.#size -= next.size;
         if (this.#isFull && this.#size < this.#highWater / 2) this.#setFull(false);
-        await this.#options.hear(next.item);
+        await this.#options.listener(next.item);
       }
     } catch (error) {
       this.#leave(error);
     }
-    this.#telling = null;
+    this.#delivering = null;
   }
 
   #leave(error: unknown): void {

@@ -1,6 +1,6 @@
 const MAX_DEPTH = 64;
 
-/** What came over a channel breaks its rules. The message says which. */
+/** Something that came over a channel breaks its protocol. The message says how. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 }
@@ -15,7 +15,7 @@ export function parseJson(text: Buffer): unknown {
   }
 }
 
-/** Counts brackets before JSON.parse does: a deep tree parses, and then breaks everything that walks it. */
+/** Counts brackets before JSON.parse runs: a deep tree would parse, and then break everything that walks it. */
 function isShallow(text: Buffer): boolean {
   let depth = 0;
   let inString = false;

@@ -5,30 +5,30 @@ export type Event =
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
   /** `picture` numbers the pictures of the run. */
   | { readonly type: 'result'; readonly result: Result; readonly picture?: number }
-  /** What was shown so far is to be dropped: `clear_output()`. */
+  /** Everything shown so far is to be dropped: `clear_output()`. */
   | { readonly type: 'clear' }
-  /** A file that the run wrote or changed; known when the code has ended. */
+  /** A file that the run wrote or changed. Comes when the code has ended. */
   | { readonly type: 'file'; readonly file: ProducedFile }
-  /** A picture that the run showed or saved, kept under an id; known when the code has ended. */
+  /** A picture that the run showed or saved, kept under an id. Comes when the code has ended. */
   | { readonly type: 'figure'; readonly figure: ProducedFigure }
   | { readonly type: 'done'; readonly summary: Summary };
 
-/** Hears events as they come, all but `done`. Nothing further is told while what it returns is pending; if it throws, the program is stopped. */
+/** Gets all events but `done`, and none while the promise it returned is pending. If it throws, the program is stopped. */
 export type Listener = (event: Event) => Promise<void> | void;
 
-/** What is known only at the end: everything of an Execution that is not folded from its other events. */
+/** What is known only at the end: all of an Execution that is not folded from other events. */
 export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'truncated' | 'files' | 'figures'> & {
   readonly outputBytes: StreamBytes;
-  /** Why output is missing that did not even arrive. */
+  /** Why some output never arrived. */
   readonly dropped?: string;
-  /** False when the code only looked at things: then it has written no file either. */
+  /** False if the code only looked at things, and so wrote no file either. */
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */
   readonly savedFigures?: readonly SavedFigure[];
 };
 
 export interface SavedFigure {
-  /** In the workspace. */
+  /** Relative to the workspace. */
   readonly path: string;
   readonly title?: string;
   readonly chart?: Json;

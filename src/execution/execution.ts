@@ -8,22 +8,22 @@ export interface Execution {
   readonly outcome: Outcome;
   readonly logs: { readonly stdout: string; readonly stderr: string };
   readonly results: readonly Result[];
-  /** What was printed and shown, in the order in which it came; without what `clear_output()` took away. */
+  /** What was printed and shown, in order, without what `clear_output()` removed. */
   readonly transcript: readonly TranscriptEntry[];
   readonly error?: PythonError;
-  /** Of `resultVariable`, when it was asked for and exists; see docs/values.md. */
+  /** The value of `resultVariable`, if it was asked for and exists; see docs/values.md. */
   readonly value?: Json;
   readonly dataframes: readonly DataFrameSummary[];
-  /** Every picture of the run, shown, left open or saved, in order and each once. */
+  /** Every picture of the run that was shown, left open or saved, in order and each once. */
   readonly figures: readonly ProducedFigure[];
-  /** What the run wrote or changed in the workspace; not what was there before. */
+  /** The files that the run created or changed in the workspace. */
   readonly files: readonly ProducedFile[];
   readonly state: StateReceipt;
-  /** Present when output went over its budget: what was printed, what was kept. `dropped`: why some of it never arrived. */
+  /** Present if output went over its budget: how much was printed and how much kept. `dropped`: why some never arrived. */
   readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation; readonly dropped?: string };
-  /** Files with all of an output: of each stream of which a model may not be told everything. */
+  /** Files with the whole output of each stream that is too long for a model. */
   readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
-  /** Bytes that leftover processes printed since the run before; they belong to no run and are not kept. */
+  /** Bytes that were printed since the run before. They belong to no run and are not kept. */
   readonly background?: StreamBytes;
   readonly durationMs: number;
   readonly isolation: Isolation;
@@ -33,28 +33,28 @@ export interface Execution {
 export interface Result {
   /** `result`: the value of the last expression. `display`: asked for by `display()`. `figure`: a plot, shown or left open. */
   readonly kind: 'result' | 'display' | 'figure';
-  /** Its forms by MIME type, at least `text/plain`; pictures are base64, JSON types are JSON text. */
+  /** Its forms by MIME type, at least `text/plain`. Pictures are base64, JSON types are JSON text. */
   readonly data: Readonly<Record<string, string>>;
   /** The data behind a picture: titles, axes, series. */
   readonly chart?: Json;
   readonly title?: string;
 }
 
-/** Text of one stream that nothing came between, or one of the results. */
+/** Text of one stream without anything in between, or one of the results. */
 export type TranscriptEntry = {
-  /** When it arrived, in milliseconds since 1970; of text its beginning. */
+  /** When it arrived, or when text began to arrive, in milliseconds since 1970. */
   readonly timeMs: number;
 } & (
   | { readonly type: 'text'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
-  /** `index` is its place in `results`. */
+  /** `index` is its position in `results`. */
   | { readonly type: 'result'; readonly index: number }
 );
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A file that a run wrote or changed. Its copy is kept under `id` until its retention ends. */
+/** A file that a run wrote or changed. A copy is kept under `id` until its retention ends. */
 export interface ProducedFile {
-  /** In the workspace. */
+  /** Relative to the workspace. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly mime: string;
@@ -65,9 +65,9 @@ export interface ProducedFile {
   readonly notKept?: string;
 }
 
-/** A picture that a run made. Its copy is kept under `id` until its retention ends. */
+/** A picture that a run made. A copy is kept under `id` until its retention ends. */
 export interface ProducedFigure {
-  /** Which of `results` shows it; absent for one that was saved and never shown. */
+  /** Which of `results` shows it; absent if it was saved but never shown. */
   readonly result?: number;
   /** Where in the workspace the run saved it, if it did. */
   readonly path?: string;
@@ -85,14 +85,14 @@ export interface ProducedFigure {
 /** A DataFrame that the run created or changed. */
 export interface DataFrameSummary {
   readonly name: string;
-  /** Its class: a subclass of DataFrame keeps its name. */
+  /** The name of its class, which may be a subclass of DataFrame. */
   readonly type: string;
   readonly rows: number;
   readonly columnCount: number;
   readonly columns: readonly { readonly name: string; readonly dtype: string; readonly missing: number | null }[];
-  /** The first rows; values as docs/values.md has them. */
+  /** The first rows, with values as described in docs/values.md. */
   readonly preview: readonly (readonly Json[])[];
-  /** Labels of these rows, when they are more than numbers. */
+  /** Labels of these rows, if they are more than numbers. */
   readonly index?: readonly Json[] | undefined;
   readonly repr: string;
   /** What was left out. */
@@ -110,18 +110,18 @@ export interface Truncation {
   readonly keptBytes: number;
 }
 
-/** All of an output, as a file. */
+/** A whole output as a file. */
 export interface Spill {
-  /** Where the session's code finds it, whatever its working directory; absent where no later run can read it. */
+  /** The path by which the session's code opens it from any working directory; absent if no later run can read it. */
   readonly path?: string;
-  /** Of the copy that outlives the session. */
+  /** The id of the copy that outlives the session. */
   readonly id: string;
   readonly sizeBytes: number;
-  /** Even the file has a limit, and this is no more than the beginning. */
+  /** Set if the file reached its own limit and holds only the beginning. */
   readonly isCut?: true;
 }
 
-/** What the session's variables are worth after this run. */
+/** What became of the session's state. Receipts are made in state.ts. */
 export interface StateReceipt {
   /**
    * `preserved`: nothing happened to the state besides what the code did. `restored`: the process was lost and a twin
@@ -133,7 +133,7 @@ export interface StateReceipt {
   readonly variables: VariableChanges;
   /** Why a crash of the next run could not be undone, if so. */
   readonly unprotected?: string;
-  /** Why the state was restored or lost; or what else of the session calls for attention. */
+  /** Why the state was restored or lost, or what else needs attention. */
   readonly reason?: string;
 }
 

@@ -2,7 +2,7 @@ import type { Event } from './event.ts';
 import type { Execution } from './execution.ts';
 import { Transcript } from './transcript.ts';
 
-/** Folds the stream of events into the one result; keeps at most `maxOutputBytes` of each stream. */
+/** Folds a stream of events into its result, which keeps at most `maxOutputBytes` of each stream. */
 export async function foldExecution(events: AsyncIterable<Event>, maxOutputBytes: number): Promise<Execution> {
   const transcript = new Transcript(maxOutputBytes);
   for await (const event of events) transcript.add(event);

@@ -1,10 +1,10 @@
 import type { Level } from '../config.ts';
 
-/** What is enforced for a session, and by what. Found by building it, and tried before the first code runs. */
+/** What is enforced for a session, and by what. It is found by building the walls, and tested before the first code runs. */
 export interface Isolation {
-  /** `jupyter`: whatever confines the kernels of a Jupyter server; nothing of ours does. */
+  /** `jupyter`: nothing of ours confines the kernels of a Jupyter server. */
   readonly level: Level | 'jupyter';
-  /** Whether each session has a host user id of its own (only root can give one). */
+  /** Whether each session has a user id of its own on this machine. Only root can give one. */
   readonly uid: 'own' | 'shared';
   readonly files: 'private-root' | 'landlock' | 'host';
   readonly network: 'none' | 'host';
@@ -13,7 +13,7 @@ export interface Isolation {
   readonly processes: readonly Mechanism[];
   readonly disk: readonly Mechanism[];
   readonly seccomp: boolean;
-  /** Landlock ABI version; 0 where the kernel has none. */
+  /** Landlock ABI version; 0 if the kernel has none. */
   readonly landlock: number;
   /** What this machine lacks, and what to do about it. */
   readonly missing: readonly string[];

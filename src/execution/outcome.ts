@@ -1,4 +1,4 @@
-/** How an execution ended. Whatever the *program* did is an outcome, never an exception. */
+/** How an execution ended. Whatever the program did is an outcome, never an exception. */
 export type Outcome =
   | { readonly status: 'succeeded' }
   | { readonly status: 'raised' }
@@ -11,7 +11,7 @@ export type Outcome =
       readonly exitCode: number | null;
       /** What happened, in words. */
       readonly reason: string;
-      /** Where the program had no part in it: the way to where it runs broke off, and what became of it is not known. */
+      /** Set if the connection to the program broke off. It is not the program's fault, and its fate is unknown. */
       readonly cause?: 'connection';
     };
 

@@ -1,11 +1,11 @@
 import type { Truncation } from './execution.ts';
 
-/** What a model is told of one stream at least, unless asked for less: whatever is longer has a file. */
+/** How much of one stream a model gets to see by default. A longer stream has a file. */
 export const TOLD_CHARS = 4000;
 
 const PIECE_BYTES = 1 << 16;
 
-/** A part of the text that nothing else came between. */
+/** A part of the text without anything in between. */
 interface Piece {
   readonly order: number;
   readonly timeMs: number;
@@ -13,7 +13,7 @@ interface Piece {
   bytes: number;
 }
 
-/** Keeps the head and the tail of a text within a budget of bytes, and counts the rest. */
+/** Keeps the head and the tail of a text within a number of bytes, and counts the rest. */
 export class OutputBudget {
   readonly #half: number;
   readonly #head: Piece[] = [];
@@ -27,7 +27,7 @@ export class OutputBudget {
     this.#half = Math.max(1, Math.floor(maxBytes / 2));
   }
 
-  /** Text with the same `order` as the text before may be joined with it. */
+  /** Text may be joined with the text before it if both have the same `order`. */
   add(text: string, order = 0, timeMs = 0): void {
     const bytes = Buffer.byteLength(text);
     this.#totalBytes += bytes;
@@ -35,12 +35,12 @@ export class OutputBudget {
     if (bytes <= room) return this.#addToHead({ order, timeMs, text, bytes });
     const fits = room > 0 ? firstBytes(text, room) : '';
     if (fits !== '') this.#addToHead({ order, timeMs, text: fits, bytes: Buffer.byteLength(fits) });
-    this.#isHeadFull = true; // whatever follows belongs to the tail
+    this.#isHeadFull = true; // everything that follows belongs to the tail
     const rest = text.slice(fits.length);
     this.#addToTail({ order, timeMs, text: rest, bytes: bytes - Buffer.byteLength(fits) });
   }
 
-  /** What was kept, with a line in the middle that says how much was not. */
+  /** What was kept, with a line in the middle that says how much was omitted. */
   pieces(): readonly Pick<Piece, 'order' | 'timeMs' | 'text'>[] {
     const tail = this.#keptTail();
     const omitted = this.#omittedBytes(tail);
@@ -59,7 +59,7 @@ export class OutputBudget {
       .join('');
   }
 
-  /** Numbers when something was cut. */
+  /** How much was cut, if anything was. */
   truncation(): Truncation | undefined {
     const omitted = this.#omittedBytes(this.#keptTail());
     return omitted === 0 ? undefined : { totalBytes: this.#totalBytes, keptBytes: this.#totalBytes - omitted };
@@ -69,7 +69,7 @@ export class OutputBudget {
     return this.#totalBytes - this.#headBytes - tail.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** The tail is held in whole pieces; what is over the budget is in the first of them. */
+  /** The tail consists of whole pieces. What exceeds the budget is in the first of them. */
   #keptTail(): readonly Piece[] {
     const [first, ...rest] = this.#tail;
     if (first === undefined || this.#tailBytes <= this.#half) return this.#tail;
@@ -82,7 +82,7 @@ export class OutputBudget {
     append(this.#head, piece, Infinity);
   }
 
-  /** Whole pieces are dropped from the front: joining and cutting all the time would cost more than printing did. */
+  /** Drops whole pieces from the front, because joining and cutting each time would cost more than the printing did. */
   #addToTail(piece: Piece): void {
     append(this.#tail, piece, PIECE_BYTES);
     this.#tailBytes += piece.bytes;

@@ -7,13 +7,13 @@ export type TranscriptItem =
   | { readonly type: 'text'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
   | { readonly type: 'result'; readonly result: Result };
 
-interface Heard {
+interface OrderedItem {
   readonly order: number;
   readonly timeMs: number;
   readonly item: TranscriptItem;
 }
 
-/** Keeps what a run told, within a budget of bytes for each stream: as the one result, and in the order in which it came. */
+/** Collects the events of a run into its result, within a budget of bytes for each stream. */
 export class Transcript {
   readonly #maxOutputBytes: number;
   /** Most runs print nothing. */
@@ -21,7 +21,7 @@ export class Transcript {
   readonly #files: ProducedFile[] = [];
   readonly #figures: ProducedFigure[] = [];
   #results: { readonly order: number; readonly timeMs: number; readonly result: Result }[] = [];
-  #ordered: readonly Heard[] | undefined;
+  #ordered: readonly OrderedItem[] | undefined;
   #order = 0;
   #lastSource: 'stdout' | 'stderr' | 'other' = 'other';
   #clearedAt = 0;
@@ -58,7 +58,7 @@ export class Transcript {
     }
   }
 
-  /** Text and results in the order in which they came; what `clear_output()` took away is not among them. */
+  /** Text and results in the order in which they came, without what `clear_output()` removed. */
   items(): readonly TranscriptItem[] {
     return this.#inOrder().map(({ item }) => item);
   }
@@ -83,30 +83,30 @@ export class Transcript {
     };
   }
 
-  /** Put together once, however often it is asked for. */
-  #inOrder(): readonly Heard[] {
-    return (this.#ordered ??= this.#putInOrder());
+  /** Sorted once, however often it is asked for. */
+  #inOrder(): readonly OrderedItem[] {
+    return (this.#ordered ??= this.#sort());
   }
 
-  #putInOrder(): readonly Heard[] {
+  #sort(): readonly OrderedItem[] {
     const shown = this.#shown();
-    if (this.#streams.stdout === undefined && this.#streams.stderr === undefined) return shown; // in order as they are
+    if (this.#streams.stdout === undefined && this.#streams.stderr === undefined) return shown; // already in order
     return [...this.#texts('stdout'), ...this.#texts('stderr'), ...shown]
       .filter(({ order }) => order > this.#clearedAt)
       .toSorted((a, b) => a.order - b.order)
-      .reduce<Heard[]>(joined, []);
+      .reduce<OrderedItem[]>(joined, []);
   }
 
-  #texts(stream: 'stdout' | 'stderr'): Heard[] {
+  #texts(stream: 'stdout' | 'stderr'): OrderedItem[] {
     const pieces = this.#streams[stream]?.pieces() ?? [];
     return pieces.map(({ order, timeMs, text }) => ({ order, timeMs, item: { type: 'text', stream, text } }));
   }
 
-  #shown(): Heard[] {
+  #shown(): OrderedItem[] {
     return this.#results.map(({ order, timeMs, result }) => ({ order, timeMs, item: { type: 'result', result } }));
   }
 
-  /** Text of one stream that nothing came between is one item. */
+  /** Text of one stream without anything in between is one item. */
   #advance(source: 'stdout' | 'stderr' | 'other'): void {
     this.#ordered = undefined;
     if (source === 'other' || source !== this.#lastSource) this.#order += 1;
@@ -114,18 +114,18 @@ export class Transcript {
   }
 }
 
-/** Results are told once: here only which of them. */
-function toEntries(heard: readonly Heard[]): TranscriptEntry[] {
+/** Results are listed elsewhere, so that an entry only names one. */
+function toEntries(items: readonly OrderedItem[]): TranscriptEntry[] {
   let results = 0;
-  return heard.map(({ timeMs, item }) => {
+  return items.map(({ timeMs, item }) => {
     if (item.type === 'text') return { timeMs, ...item };
     results += 1;
     return { timeMs, type: 'result', index: results - 1 };
   });
 }
 
-/** Head and tail of one text are one item. */
-function joined(all: Heard[], next: Heard): Heard[] {
+/** Joins the head and the tail of one text. */
+function joined(all: OrderedItem[], next: OrderedItem): OrderedItem[] {
   const last = all.at(-1);
   const { item } = next;
   if (item.type === 'text' && last?.item.type === 'text' && last.item.stream === item.stream) {

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
 import { startLocalEngine } from '../engine/local/engine.ts';
+import type { LocalEngineOptions } from '../engine/local/options.ts';
 import type { Environment } from '../environment/environment.ts';
 import { VivariumError } from '../errors.ts';
 import { choosePython } from './python.ts';
@@ -24,7 +25,7 @@ export async function startEngine(
   config: Config,
   signal: AbortSignal | undefined,
 ): Promise<StartedEngine> {
-  if (choice === 'local') return startLocal(config, signal);
+  if (choice === 'local') return startLocal(config, { signal });
   if (isJupyter(choice)) return connectToJupyter(choice.jupyter, config, signal);
   throw new VivariumError('CONFIG_INVALID', "`engine` must be 'local' or { jupyter: { url, token } }.");
 }
@@ -34,10 +35,20 @@ function isJupyter(choice: unknown): choice is { readonly jupyter: JupyterAccess
   return typeof choice === 'object' && choice !== null && Object.keys(choice).join() === 'jupyter';
 }
 
-async function startLocal(config: Config, signal: AbortSignal | undefined): Promise<StartedEngine> {
+export interface LocalStartOptions extends Pick<LocalEngineOptions, 'onLaunch'> {
+  readonly headStart?: LocalEngineOptions['headStart'] | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Starts the engine of this machine on the Python that the configuration asks for. */
+export async function startLocal(
+  config: Config,
+  { headStart, signal, ...options }: LocalStartOptions,
+): Promise<StartedEngine> {
   const environment = await choosePython(config, signal);
   const { python, cacheDir } = environment;
-  return { environment, engine: await startLocalEngine({ config, python, cacheDir, ...(signal && { signal }) }) };
+  const given = { ...(headStart && { headStart }), ...(signal && { signal }), ...options };
+  return { environment, engine: await startLocalEngine({ config, python, cacheDir, ...given }) };
 }
 
 /** The Jupyter engine is loaded only where it is used. What libraries the server's Python has is not known. */

@@ -18,7 +18,7 @@ import {
   type TableOptions,
 } from './options.ts';
 import { HostedFiles } from './run/files.ts';
-import { Products } from './run/products.ts';
+import { SessionArtifacts } from './run/artifacts.ts';
 import { Runs } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
 import type { NotebookOptions, Session, SessionInfo } from './session.ts';
@@ -29,6 +29,8 @@ export interface HostedSessionParts {
   readonly settings: SessionSettings;
   readonly maxQueue: number;
   readonly artifacts: ArtifactWriter;
+  /** No copies are kept of what runs produce. */
+  readonly keepsNothing?: boolean;
   /** The version of the Python that it runs on. */
   readonly pythonVersion: string;
   /** How an earlier session of this key ended; the first run reports it. */
@@ -58,7 +60,7 @@ export class HostedSession implements Session {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HostedSessionParts, hooks: HostedSessionHooks) {
-    const { inner, key, settings, maxQueue, artifacts, pythonVersion, loss, isForOneRun } = parts;
+    const { inner, key, settings, maxQueue, artifacts, keepsNothing, pythonVersion, loss, isForOneRun } = parts;
     this.#pythonVersion = pythonVersion;
     this.id = inner.id;
     this.key = key;
@@ -68,8 +70,9 @@ export class HostedSession implements Session {
     const onFailure = (message: string): void => this.#endUnasked(failedWith(message));
     this.files = new HostedFiles(inner, artifacts, settings, isForOneRun);
     const { files } = this;
-    const products = new Products({ sessionId: inner.id, store: artifacts, files, settings });
-    this.#runs = new Runs({ inner, files, products, settings, maxQueue, loss, onFailure });
+    const { limits } = settings;
+    const kept = keepsNothing ? null : new SessionArtifacts({ sessionId: inner.id, store: artifacts, files, limits });
+    this.#runs = new Runs({ inner, files, artifacts: kept, settings, maxQueue, loss: loss?.what, onFailure });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
       idleForMs: () => this.#runs.idleForMs,

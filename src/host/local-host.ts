@@ -5,7 +5,7 @@ import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import { openArtifacts } from './artifacts.ts';
-import { startEngine } from './engines.ts';
+import { startEngine, type StartedEngine } from './engines.ts';
 import type { Host, HostAccess } from './host.ts';
 import { resolveKey } from './keys.ts';
 import {
@@ -25,6 +25,15 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   return LocalHost.start(options);
 }
 
+/** What the command line has already started, and what it does without. */
+export interface CommandParts {
+  readonly starting: Promise<StartedEngine>;
+  /** Each session runs once, so no twin protects its state. */
+  readonly runsOnce: boolean;
+  /** No copies are kept of the files, figures and long outputs that runs produce. */
+  readonly keepsNothing: boolean;
+}
+
 interface LocalHostParts {
   readonly environment: Environment;
   readonly engine: Engine;
@@ -32,11 +41,12 @@ interface LocalHostParts {
   readonly sessions: Sessions;
   readonly settings: SettingsParser;
   readonly config: Config;
+  readonly runsOnce: boolean;
   readonly owned: AsyncDisposableStack;
 }
 
 /** The host whose sessions, caps and artifacts are kept by this process. Its engine decides where code runs. */
-class LocalHost implements Host {
+export class LocalHost implements Host {
   readonly environment: Environment;
   readonly artifacts: ArtifactStore;
   readonly #parts: LocalHostParts;
@@ -48,17 +58,22 @@ class LocalHost implements Host {
     this.#parts = parts;
   }
 
-  static async start({ initCode, signal, engine: choice = 'local', ...input }: HostOptions): Promise<LocalHost> {
+  /** `command` is for the command line only, see command-host.ts. */
+  static async start(options: HostOptions, command?: CommandParts): Promise<LocalHost> {
+    const { initCode, signal, engine: choice = 'local', ...input } = options;
+    const { runsOnce = false, keepsNothing = false } = command ?? {};
     const config = parseConfig(input);
     const settings = new SettingsParser(config, initCode ?? null);
     await using stack = new AsyncDisposableStack();
-    const { engine, environment } = await startEngine(choice, config, signal);
+    const { engine, environment } = await (command?.starting ?? startEngine(choice, config, signal));
     stack.use(engine);
     const artifacts = stack.use(openArtifacts(config));
-    await artifacts.sweep();
-    const parts = { engine, store: artifacts, pythonVersion: environment.version, caps: config };
+    if (command === undefined) await artifacts.sweep();
+    else if (!keepsNothing) stack.defer(async () => void (await artifacts.trim())); // it ends before upkeep is due
+    const parts = { engine, store: artifacts, keepsNothing, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
-    return new LocalHost({ environment, engine, artifacts, sessions, settings, config, owned: stack.move() });
+    if (command !== undefined) stack.use(engine); // closed first, it ends its sessions faster than one by one
+    return new LocalHost({ environment, engine, artifacts, sessions, settings, config, runsOnce, owned: stack.move() });
   }
 
   get limits(): Limits {
@@ -99,7 +114,8 @@ class LocalHost implements Host {
     const { settings, signal } = this.#parts.settings.parseCreated(options);
     signal?.throwIfAborted();
     await using stack = new AsyncDisposableStack();
-    const session = stack.use(await this.#parts.sessions.open({ settings, signal }));
+    const { sessions, runsOnce: isOnce } = this.#parts;
+    const session = stack.use(await sessions.open({ settings, signal, isOnce }));
     using _ = onAbort(signal, () => void session.close().catch(() => undefined)); // disposing it reports the same error
     await session.prepare().catch((error: unknown) => {
       signal?.throwIfAborted();

@@ -59,3 +59,13 @@ test('a run once has the settings of a session and the options of a run', () => 
   expect(settings).toMatchObject({ clientId: 'c', initCode: 'x = 1', echo: 'all', idleMs: null });
   expect(run).toMatchObject({ code: '1', timeoutMs: 5, whenBusy: 'queue' });
 });
+
+test('a filename has 1 to 500 characters on one line', () => {
+  for (const filename of ['job.py', '<string>', '/srv/übung 1.py', 'x'.repeat(500)]) {
+    expect(parseRun('1', { filename }).filename).toBe(filename);
+    expect(parser.parseOnce('1', { filename }).run.filename).toBe(filename);
+  }
+  for (const filename of ['', 'x'.repeat(501), 'a\nb', 'a\rb', 'a\u2028b', 'a\0b', '\ud800']) {
+    expect(() => parseRun('1', { filename })).toThrow(/must have 1 to 500 characters[^]*filename/u);
+  }
+});

@@ -39,6 +39,8 @@ export interface SessionOptions {
 export interface RunOptions {
   readonly echo?: Echo;
   readonly timeoutMs?: number;
+  /** What tracebacks call the code, up to 500 characters on one line. Default: `<cell 3>` for the third run. */
+  readonly filename?: string;
   /** A variable whose value is returned as JSON in `execution.value`. */
   readonly resultVariable?: string;
   /** Return matplotlib figures as SVG in addition to PNG. */
@@ -78,6 +80,10 @@ export const runShape = {
   code: z.string(),
   echo: z.enum(ECHO).optional(),
   timeoutMs: Limits.shape.timeoutMs.unwrap().optional(),
+  filename: z
+    .string()
+    .regex(/^[^\0\r\n\u2028\u2029\p{Cs}]{1,500}$/u, 'must have 1 to 500 characters, without NUL or line breaks')
+    .optional(),
   resultVariable: z
     .string()
     .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, 'must be the name of a variable')
@@ -138,10 +144,10 @@ export class SettingsParser {
   /** The settings of a session for one run, and that run. */
   parseOnce(code: string, options: OnceOptions): { settings: SessionSettings; run: ParsedRun } {
     const parsed = parse(this.#once, { ...options, code });
-    const { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy, echo, ...settings } = parsed;
+    const { code: parsedCode, timeoutMs, filename, resultVariable, svg, signal, whenBusy, echo, ...settings } = parsed;
     return {
       settings: { ...settings, echo: echo ?? 'last', idleMs: null },
-      run: { code: parsedCode, timeoutMs, resultVariable, svg, signal, whenBusy },
+      run: { code: parsedCode, timeoutMs, filename, resultVariable, svg, signal, whenBusy },
     };
   }
 }

@@ -319,3 +319,14 @@ test('a closed session refuses: what ran is cancelled, what waited fails, its fi
   await expect(host.getSession(session.id)).rejects.toThrow(/was closed/);
   await expect(access(workspace)).rejects.toThrow('ENOENT');
 });
+
+test('a filename is what tracebacks call the code, in this run and in later ones', async () => {
+  const session = await open();
+  const defined = await session.runCode('def fail():\n    raise KeyError("k")', { filename: 'jobs/first.py' });
+  expect(defined.outcome.status).toBe('succeeded');
+  const { error } = await session.runCode('fail()', { filename: '<my cell>' });
+  expect(error?.traceback).toContain('File "<my cell>", line 1, in <module>\n    fail()');
+  expect(error?.traceback).toContain('File "jobs/first.py", line 2, in fail\n    raise KeyError("k")');
+  const next = await session.runCode('1 / 0');
+  expect(next.error?.traceback).toContain('File "<cell 3>", line 1');
+});

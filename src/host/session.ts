@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { Artifact } from '../artifact/artifact.ts';
-import type { FileFacts, FileList, FileSource } from '../artifact/files.ts';
 import type { Rollback } from '../engine/engine.ts';
 import type { Event } from '../execution/event.ts';
 import type { Execution, Json, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ExportOptions } from '../notebook/export.ts';
 import type { Notebook } from '../notebook/nbformat.ts';
+import type { FileSource, Listing } from '../workspace/workspace.ts';
 import type { Cancellable, RunOptions, TableOptions } from './options.ts';
 
 /** An interpreter with state, owned by a client. Calls take turns, and each run sees what the runs before it left. */
@@ -56,6 +56,17 @@ export interface SessionFiles {
   list(options?: Cancellable): Promise<FileList>;
   /** Removes a file, a link or an empty directory. */
   remove(path: string): Promise<void>;
+}
+
+export interface FileFacts {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly mime: string;
+}
+
+/** The files of a workspace, sorted by path. What is not a plain file is listed with the reason why it is left out. */
+export interface FileList extends Omit<Listing, 'files' | 'allocatedBytes'> {
+  readonly files: readonly (FileFacts & { readonly modifiedAt: Date })[];
 }
 
 export type NotebookOptions = Omit<ExportOptions, 'pythonVersion'>;

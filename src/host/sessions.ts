@@ -33,6 +33,8 @@ interface Slot {
 interface SessionsParts {
   readonly engine: Engine;
   readonly store: ArtifactStore;
+  /** No copies are kept of what runs produce. */
+  readonly keepsNothing?: boolean;
   readonly pythonVersion: string;
   readonly caps: Caps;
 }
@@ -41,6 +43,7 @@ interface SessionsParts {
 export class Sessions implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #store: ArtifactStore;
+  readonly #keepsNothing: boolean;
   readonly #pythonVersion: string;
   readonly #caps: Caps;
   readonly #slots = new Map<string, Slot>();
@@ -48,9 +51,10 @@ export class Sessions implements AsyncDisposable {
   readonly #endings = new Endings();
   #closing: Promise<void> | undefined;
 
-  constructor({ engine, store, pythonVersion, caps }: SessionsParts) {
+  constructor({ engine, store, keepsNothing = false, pythonVersion, caps }: SessionsParts) {
     this.#engine = engine;
     this.#store = store;
+    this.#keepsNothing = keepsNothing;
     this.#pythonVersion = pythonVersion;
     this.#caps = caps;
   }
@@ -135,6 +139,7 @@ export class Sessions implements AsyncDisposable {
         settings,
         maxQueue: this.#caps.maxQueue,
         artifacts: this.#store.writerFor(settings.clientId ?? null),
+        keepsNothing: this.#keepsNothing,
         pythonVersion: this.#pythonVersion,
         loss,
         isForOneRun: isOnce,

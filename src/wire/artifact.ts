@@ -91,6 +91,5 @@ export const FileListSchema = z
       .describe('The first files that are not listed.'),
     skippedCount: CountSchema.describe('How many files are not listed.'),
     cut: z.enum(['entries', 'time']).nullable().describe('The limit that ended the listing early, if one did.'),
-    allocatedBytes: CountSchema.exactOptional().describe('How much disk space the files use, if that is known.'),
   })
   .meta({ id: 'FileList', description: 'The files in the workspace of a session.' });

@@ -39,6 +39,7 @@ const { code: _code, signal: _signal, ...run } = runShape;
 const runFields = optionalFields(run, {
   echo: 'Which expressions are shown: `all`, only the `last`, or `none`.',
   timeoutMs: 'The longest that this run may take, in milliseconds.',
+  filename: 'What tracebacks call the program.',
   resultVariable: 'A variable whose value comes back as `value`.',
   svg: 'Whether matplotlib figures come as SVG too, besides PNG.',
   whenBusy: 'Whether to wait for a busy session or to fail with `SESSION_BUSY`.',

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig, type Config } from '../../src/config.ts';
-import type { Engine, HostSession } from '../../src/engine/engine.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { startLocalEngine } from '../../src/engine/local/engine.ts';
+import type { LocalSession } from '../../src/engine/local/session.ts';
 import type { Execution } from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
 import { foldExecution } from '../../src/execution/fold.ts';
@@ -47,17 +48,17 @@ export class Hung extends Error {
 }
 
 export class Arena implements AsyncDisposable {
-  readonly #engine: Engine<HostSession>;
+  readonly #engine: Engine<LocalSession>;
   readonly #config: Config;
   readonly #world: World;
   readonly #witnessWord = `witness-${randomBytes(8).toString('hex')}`;
-  #attacker!: HostSession;
-  #witness!: HostSession;
+  #attacker!: LocalSession;
+  #witness!: LocalSession;
   #neighbour: Host = {};
   #runs = 0;
   #opened = 0;
 
-  private constructor(engine: Engine<HostSession>, config: Config, world: World) {
+  private constructor(engine: Engine<LocalSession>, config: Config, world: World) {
     this.#engine = engine;
     this.#config = config;
     this.#world = world;
@@ -82,12 +83,12 @@ export class Arena implements AsyncDisposable {
     return { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside: '/workspace', engineSocket: engineSocket() };
   }
 
-  get attacker(): HostSession {
+  get attacker(): LocalSession {
     return this.#attacker;
   }
 
   /** A session beside the others; `isForked` for one that certainly did not wait in the pool. */
-  openSession(isForked = false, environment: Record<string, string> = {}): Promise<HostSession> {
+  openSession(isForked = false, environment: Record<string, string> = {}): Promise<LocalSession> {
     this.#opened += 1;
     const { limits } = this.#config;
     return patiently(
@@ -116,7 +117,7 @@ export class Arena implements AsyncDisposable {
     }
   }
 
-  async run(session: HostSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
+  async run(session: LocalSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
     this.#runs += 1;
     const events = session.stream({ id: `run-${this.#runs}`, code, echo: 'none', timeoutMs });
     return patiently(foldExecution(events, LIMITS.outputBytes), 'the run');
@@ -124,7 +125,7 @@ export class Arena implements AsyncDisposable {
 
   /** Runs an attempt; the facts that it was told come with the result. */
   async tryIn(
-    session: HostSession,
+    session: LocalSession,
     attempt: Attempt,
   ): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
     const ids = { runId: `run-${this.#runs + 1}`, nextRunId: `run-${this.#runs + 2}` };
@@ -138,7 +139,7 @@ export class Arena implements AsyncDisposable {
   }
 
   /** Whether the attacked session still runs code as it should, and its word about its state was true. */
-  async checkNext(session: HostSession, said: string): Promise<string> {
+  async checkNext(session: LocalSession, said: string): Promise<string> {
     const told = new Set([said]);
     let problem = '';
     for (let tries = 0; tries < TRIES; tries += 1) {

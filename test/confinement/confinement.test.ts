@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
-import { parseWorkerFrame } from '../../src/engine/local/link/worker-frame.ts';
+import { parseWorkerFrame } from '../../src/engine/local/protocol/worker-frame.ts';
 import { choosePython } from '../../src/host/python.ts';
 import { attempts, framesProgram, type Attempt } from './attempts.ts';
 import { Pass, Unavailable } from './pass.ts';

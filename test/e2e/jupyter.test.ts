@@ -8,7 +8,6 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { placeOf } from '../../src/artifact/place/place.ts';
 import { Limits } from '../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../src/engine/engine.ts';
 import { startJupyterEngine } from '../../src/engine/jupyter/engine.ts';
@@ -174,10 +173,10 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
   test('a directory of too many files is listed in part, and runs go on', async () => {
     await using writer = await openOn(engine);
     await writer.run("for number in range(10_050): open(f'{number}.txt', 'w').close()");
-    const { files, cut } = await placeOf(writer.session.workspace).list();
+    const { files, cut } = await writer.session.workspace.list();
     expect([files.length, cut]).toEqual([10_000, 'entries']);
     await writer.run('import shutil, os; shutil.rmtree(os.getcwd())');
-    expect((await placeOf(writer.session.workspace).list()).files).toEqual([]);
+    expect((await writer.session.workspace.list()).files).toEqual([]);
   });
 
   test('nothing is left of sessions that were closed, failed to open, or were open when the engine closed', async () => {

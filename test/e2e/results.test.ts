@@ -269,6 +269,14 @@ test('files go into a session and come out of it', async () => {
   expect(logs.stdout).toBe('from the host\n');
   expect(files.map((file) => file.path)).toEqual(['in/answer.txt']);
   expect((await buffer(await session.files.download('in/answer.txt'))).toString()).toBe('back');
+  const listed = (await session.files.list()).files;
+  expect(listed.map((file) => file.path)).toEqual(listed.map((file) => file.path).toSorted());
+  expect(listed).toContainEqual({
+    path: 'in/answer.txt',
+    sizeBytes: 4,
+    mime: 'text/plain',
+    modifiedAt: expect.any(Date) as Date,
+  });
   await session.files.remove('in/answer.txt');
   expect((await session.files.list()).files.map((file) => file.path)).not.toContain('in/answer.txt');
 });

@@ -2,7 +2,7 @@
 import { expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import type { Artifact } from '../../src/artifact/artifact.ts';
-import type { FileFacts, FileList } from '../../src/artifact/files.ts';
+import type { FileFacts, FileList } from '../../src/host/session.ts';
 import type { Limits, Mount } from '../../src/config.ts';
 import type { Rollback } from '../../src/engine/engine.ts';
 import type { Event, SavedFigure, Summary } from '../../src/execution/event.ts';

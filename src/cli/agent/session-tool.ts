@@ -10,8 +10,8 @@ import type { CallOptions, Observation, Tool, ToolDefinition } from '../../tool/
 
 export const SESSION_TOOL = 'run_python_code';
 
-export interface Watcher {
-  /** While the code runs. */
+export interface RunListener {
+  /** Called while the code runs. The program waits for it. */
   onEvent(event: Event): Promise<void>;
   onEnd(execution: Execution): Promise<void>;
 }
@@ -20,10 +20,10 @@ export interface SessionToolParts {
   readonly session: Session;
   readonly host: Host;
   readonly limits: Config['limits'];
-  readonly watcher: Watcher;
+  readonly listener: RunListener;
 }
 
-/** Runs a model's code in the one session of a command, and lets somebody watch it run. */
+/** The tool that runs a model's code in the session of the command, while a listener follows it. */
 export class SessionTool implements Tool {
   readonly name = SESSION_TOOL;
   readonly #parts: SessionToolParts;
@@ -44,7 +44,7 @@ export class SessionTool implements Tool {
     });
     return Promise.resolve({
       name: this.name,
-      description: `Runs Python code and returns what it printed, showed and wrote. ${surroundings} The user sees figures by themselves.`,
+      description: `Runs Python code and returns what it printed, showed and wrote. ${surroundings} Figures are shown to the user without further code.`,
       parameters: {
         type: 'object',
         properties: { code: { type: 'string', description: 'The Python code to run' } },
@@ -55,16 +55,16 @@ export class SessionTool implements Tool {
 
   async call({ code }: Readonly<Record<string, unknown>>, { signal }: CallOptions = {}): Promise<Observation> {
     if (typeof code !== 'string') {
-      return { text: 'Nothing ran: `code` must be a string of Python.', payload: null, isError: true };
+      return { text: 'Nothing ran: `code` must be a string of Python code.', payload: null, isError: true };
     }
-    const { session, limits, watcher } = this.#parts;
+    const { session, limits, listener } = this.#parts;
     const transcript = new Transcript(limits.outputBytes);
     for await (const event of session.stream(code, { ...(signal && { signal }) })) {
       transcript.add(event);
-      await watcher.onEvent(event);
+      await listener.onEvent(event);
     }
     const execution = transcript.execution();
-    await watcher.onEnd(execution);
+    await listener.onEnd(execution);
     const { logs, files, outcome } = execution;
     return {
       text: forModel(execution),

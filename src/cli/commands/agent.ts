@@ -7,17 +7,16 @@ import { Chat } from '../../agent/chat/chat.ts';
 import { Display } from '../../agent/chat/display.ts';
 import { LIMIT_REACHED } from '../../agent/loop.ts';
 import { OpenAILLM } from '../../model/openai.ts';
-import { parseConfig } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Host } from '../../host/host.ts';
 import { createHost } from '../../host/local-host.ts';
 import type { Session } from '../../host/session.ts';
-import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { SESSION_TOOL, SessionTool } from '../agent/session-tool.ts';
-import { Stage } from '../agent/stage.ts';
-import type { Context } from '../context.ts';
-import { namedFiles } from '../given-files.ts';
-import { configOf, parseMount, type SessionFlags } from '../options.ts';
+import { RunDisplay } from '../agent/run-display.ts';
+import type { Context } from '../terminal/context.ts';
+import { OutputFolder } from '../session/output-folder.ts';
+import { namedFiles } from '../session/user-files.ts';
+import { configOf, parseMount, type SessionFlags } from '../session/flags.ts';
 
 export interface AgentFlags extends Omit<SessionFlags, 'echo'> {
   readonly file?: readonly string[];
@@ -31,53 +30,50 @@ export interface AgentFlags extends Omit<SessionFlags, 'echo'> {
 
 const INSTRUCTIONS = `You are a data analysis assistant with a Python session.
 Answer quantitative questions by running code with ${SESSION_TOOL}, never by guessing. Print what you need to see.
-If code fails, read its traceback, fix it and run it again. Figures are shown to the user by themselves.
+If code fails, read its traceback, fix it and run it again. Figures are shown to the user without further code.
 Then answer in the language of the question, briefly, with the numbers that the code gave.`;
 
-/** Answers one question, or talks with whoever sits at the terminal. */
+/** Answers one question, or chats with the person at the terminal. */
 export async function agent(question: string | undefined, flags: AgentFlags, context: Context): Promise<number> {
   const { stdin, stdout, environment } = context;
   const { model, baseUrl } = flags;
-  // First of all: without a model there is nothing to open a session for.
+  // First, because without a model there is no need to open a session.
   const llm = new OpenAILLM({ ...(model && { model }), ...(baseUrl && { baseUrl }) }, environment);
   const isChat = question === undefined && stdin.isTTY && stdout.isTerminal;
   const asked = isChat ? '' : (question ?? (await text(stdin))).trim();
   if (!isChat && asked === '') throw new VivariumError('USAGE', 'There is no question. Give it as an argument.');
   const files = await namedFiles(flags.file ?? []);
-  llm.connect().catch(() => undefined); // loads while the engine starts; whoever asks it meets the error
-  await using desk = await openDesk(llm, { flags, files }, context);
-  return isChat ? await chat(desk, context) : await answer(asked, desk, context);
+  llm.connect().catch(() => undefined); // loads while the engine starts; the first request reports an error
+  await using opened = await openAgent(llm, { flags, files }, context);
+  return isChat ? await chat(opened, context) : await answer(asked, opened, context);
 }
 
-interface Desk extends AsyncDisposable {
+interface OpenedAgent extends AsyncDisposable {
   readonly agent: Agent;
   readonly display: Display;
+  /** The Python it uses, in words. */
   readonly python: string;
 }
 
-/** What the agent works with: flags, and the files to upload by the name that they get. */
-interface Order {
+interface AgentRequest {
   readonly flags: AgentFlags;
+  /** Paths of the files to upload, by their names in the session. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Context): Promise<Desk> {
+async function openAgent(llm: OpenAILLM, { flags, files }: AgentRequest, context: Context): Promise<OpenedAgent> {
   const { environment, lifetime, stdout } = context;
-  const { preload: _, ...input } = configOf(flags, environment); // what models use most is worth its time here
-  const config = parseConfig(input, environment);
+  const { preload: _, ...config } = configOf(flags, environment); // models use the default libraries: preload them
   await using stack = new AsyncDisposableStack();
-  const host = stack.use(await createHost({ ...input, dataDir: config.dataDir, signal: lifetime.signal }));
+  const host = stack.use(await createHost({ ...config, signal: lifetime.signal }));
   const session = await openSession(host, flags);
   const notes = await uploadAll(session, files);
   const display = makeDisplay(context);
-  const folder = new RunFolder(
-    flags.outputDir === undefined
-      ? path.join(config.dataDir, 'tool-artifacts', randomUUID())
-      : path.resolve(flags.outputDir),
-  );
-  const { artifacts } = host;
-  const stage = new Stage({ display, artifacts, folder, environment, isTerminal: stdout.isTerminal });
-  const tool = new SessionTool({ session, host, limits: config.limits, watcher: stage });
+  const directory = flags.outputDir ?? path.join(config.dataDir, 'tool-artifacts', randomUUID());
+  const report = (words: string): Promise<void> => display.block('notice', `[${words}]`);
+  const folder = new OutputFolder({ directory, artifacts: host.artifacts, report });
+  const listener = new RunDisplay({ display, folder, environment, isTerminal: stdout.isTerminal });
+  const tool = new SessionTool({ session, host, limits: host.limits, listener });
   const { maxIterations, react = false } = flags;
   const partner = new Agent({
     name: 'vivarium',
@@ -88,7 +84,7 @@ async function openDesk(llm: OpenAILLM, { flags, files }: Order, context: Contex
   });
   await partner.toolset({ tools: () => [tool] });
   const owned = stack.move();
-  const python = `Python ${host.environment.version}, walls: ${session.isolation.level}`;
+  const python = `Python ${host.environment.version}, isolation: ${session.isolation.level}`;
   return { agent: partner, display, python, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
@@ -96,7 +92,7 @@ function openSession(host: Host, { mount = [], allowNetwork = false }: AgentFlag
   return host.createSession({ mounts: mount.map(parseMount), network: allowNetwork, idleMs: null });
 }
 
-/** Puts files into the session, and says so for the model. */
+/** Uploads files into the session. The notes tell the model about them. */
 async function uploadAll(session: Session, files: ReadonlyMap<string, string>): Promise<string[]> {
   const notes: string[] = [];
   for (const [name, file] of files) {
@@ -108,7 +104,7 @@ async function uploadAll(session: Session, files: ReadonlyMap<string, string>): 
 
 const STYLES = { code: 'cyan', output: 'dim', error: 'red', notice: 'yellow' } as const;
 
-/** Steps go where they do not get in the way: when the answer is piped on, only the answer is on standard output. */
+/** Shows steps on standard error if standard output is not a terminal: a pipe gets only the answer. */
 function makeDisplay({ stdout, stderr }: Context): Display {
   const output = stdout.isTerminal ? stdout : stderr;
   return new Display({
@@ -118,7 +114,7 @@ function makeDisplay({ stdout, stderr }: Context): Display {
   });
 }
 
-async function answer(question: string, { agent: partner, display }: Desk, context: Context): Promise<number> {
+async function answer(question: string, { agent: partner, display }: OpenedAgent, context: Context): Promise<number> {
   const { stdout, lifetime } = context;
   let said = '';
   for await (const event of partner.streamSteps(question, { signal: lifetime.signal })) {
@@ -130,7 +126,7 @@ async function answer(question: string, { agent: partner, display }: Desk, conte
   return said === LIMIT_REACHED ? 1 : 0;
 }
 
-async function chat({ agent: partner, display, python }: Desk, context: Context): Promise<number> {
+async function chat({ agent: partner, display, python }: OpenedAgent, context: Context): Promise<number> {
   const { stdin, stdout, lifetime } = context;
   const talk = new Chat(partner, { input: stdin, output: stdout.stream, signal: lifetime.signal, display });
   using _ = lifetime.handleInterrupts(() => talk.interrupt());

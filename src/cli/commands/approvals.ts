@@ -3,16 +3,16 @@ import { readShown } from '../../service/approval/shown.ts';
 import type { Approval, ApprovalStatus, Decision } from '../../storage/approval/approval.ts';
 import { undecidable } from '../../storage/approval/errors.ts';
 import { visibleJson } from '../../text/visible.ts';
-import type { Context } from '../context.ts';
-import { readGiven } from '../given-files.ts';
+import type { Context } from '../terminal/context.ts';
+import { readGiven } from '../session/user-files.ts';
 import { editCode } from '../review/editor.ts';
 import { inLine } from '../review/frame.ts';
-import { canAsk } from '../review/question.ts';
-import { printReview } from '../review/review.ts';
-import { approvalOnTheWire } from '../review/wire.ts';
-import { follow } from '../service/course.ts';
+import { canAsk } from '../review/decision-prompt.ts';
+import { printReview } from '../review/approval-text.ts';
+import { approvalJson } from '../review/approval-json.ts';
+import { follow } from '../service/follow.ts';
 import { configure, openRecordsOf, openService, systemUser, type ServiceFlags } from '../service/open.ts';
-import { alignColumns } from '../table.ts';
+import { alignColumns } from '../terminal/table.ts';
 
 const MAX_LISTED = 1000;
 
@@ -28,22 +28,23 @@ export interface DecideFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** Prints the approvals, those first that have waited longest. */
+/** Prints the approvals, oldest first. */
 export async function list({ status, json, ...flags }: ListFlags, context: Context): Promise<number> {
   const { stdout, stderr } = context;
   await using storage = await openRecordsOf(await configure(flags, context));
   const found = await storage.approvals.list({ limit: MAX_LISTED, ...(status !== 'all' && { status }) });
   if (json === true) {
-    await stdout.line(visibleJson(found.map(approvalOnTheWire), 2));
+    await stdout.line(visibleJson(found.map(approvalJson), 2));
     return 0;
   }
   if (found.length === 0) await stderr.line(status === 'all' ? 'there are no approvals' : `no approval is ${status}`);
   else await stdout.line(alignColumns(found.map((approval) => rowOf(approval, stdout.columns))));
-  if (found.length === MAX_LISTED) await stderr.line(`there may be more than these ${MAX_LISTED}; use --status`);
+  if (found.length === MAX_LISTED)
+    await stderr.line(`only the first ${MAX_LISTED} are shown; narrow the list with --status`);
   return 0;
 }
 
-/** Prints all that there is to decide on. */
+/** Prints one approval with everything that matters for the decision. */
 export async function show(
   id: string,
   { json, ...flags }: Omit<ListFlags, 'status'>,
@@ -51,12 +52,12 @@ export async function show(
 ): Promise<number> {
   await using storage = await openRecordsOf(await configure(flags, context));
   const approval = await storage.approvals.get(id);
-  if (json === true) await context.stdout.line(visibleJson(approvalOnTheWire(approval), 2));
+  if (json === true) await context.stdout.line(visibleJson(approvalJson(approval), 2));
   else await printReview(approval, context.stdout);
   return 0;
 }
 
-/** Decides, and goes on with the request in this process. */
+/** Decides, and continues the request in this process. */
 export async function decide(
   id: string,
   decisionOf: (approval: Approval) => Promise<Decision>,
@@ -72,17 +73,20 @@ export async function decide(
   return await follow(events, { service, by, json: flags.json ?? false, sameAgain: setup.sameAgain }, context);
 }
 
-/** The code of a file, or what the person at the terminal makes of the code that was asked about. */
+/** A decision to run edited code: from `--code`, or from the editor of the person at the terminal. */
 export async function editedCode(approval: Approval, flags: DecideFlags, context: Context): Promise<Decision> {
   const reason = flags.reason === undefined ? {} : { reason: flags.reason };
   if (flags.code !== undefined)
     return { type: 'edit', code: await readGiven('--code', flags.code, context), ...reason };
   if (approval.status !== 'pending') throw undecidable(approval);
   if (!canAsk(context))
-    throw new VivariumError('USAGE', 'There is no terminal for an editor. Give the code with --code.');
+    throw new VivariumError('USAGE', 'There is no terminal for an editor. Give the code with --code FILE.');
   const code = await editCode(approval.code, context);
   if (code !== null) return { type: 'edit', code, ...reason };
-  throw new VivariumError('USAGE', 'The code is as it was, so nothing was decided. To run it as it is, approve it.');
+  throw new VivariumError(
+    'USAGE',
+    'The code was not changed, so nothing was decided. To run it as it is, use `vivarium approvals approve`.',
+  );
 }
 
 export interface AuditFlags extends ServiceFlags {
@@ -90,7 +94,7 @@ export interface AuditFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** Prints the audit log in the order in which it was written. */
+/** Prints the audit log, oldest entry first. */
 export async function audit({ approval, json, ...flags }: AuditFlags, context: Context): Promise<number> {
   const { stdout, lifetime } = context;
   await using storage = await openRecordsOf(await configure(flags, context));

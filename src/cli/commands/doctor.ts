@@ -4,7 +4,7 @@ import type { Environment } from '../../environment/environment.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { choosePython } from '../../host/python.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 import {
   failed,
   ok,
@@ -14,16 +14,16 @@ import {
   describePython,
   describeWalls,
   type Finding,
-} from '../findings.ts';
-import { freeBytes, openFilesLimit, probeWalls } from '../machine.ts';
-import { configOf, type MachineFlags } from '../options.ts';
-import { openSession, show } from '../session.ts';
+} from '../doctor/findings.ts';
+import { freeBytes, openFilesLimit, probeWalls } from '../doctor/machine.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
+import { openSession } from '../session/open.ts';
 
 const OLDEST_NODE = 24;
-const ENOUGH_DISK = 2 * 2 ** 30; // an environment takes about one
-const ENOUGH_FILES = 4096; // a session takes a handful, and hundreds of sessions are usual
+const ENOUGH_DISK = 2 * 2 ** 30; // an environment takes about 1 GB
+const ENOUGH_FILES = 4096; // a few for each of hundreds of sessions
 
-interface Report {
+interface DoctorReport {
   readonly version: string;
   readonly canOpenSessions: boolean;
   readonly python: Environment | null;
@@ -31,14 +31,21 @@ interface Report {
   readonly findings: readonly Finding[];
 }
 
-/** Looks at everything that sessions need, by using it. */
+/** The installed package. */
+export interface Installation {
+  readonly version: string;
+  /** The folder of the Python side. */
+  readonly pythonSide: string;
+}
+
+/** Checks everything that sessions need by using it. */
 export async function doctor(
-  version: string,
+  installation: Installation,
   flags: MachineFlags & { json?: boolean },
   context: Context,
 ): Promise<number> {
   const config = parseConfig(configOf(flags, context.environment), context.environment);
-  const report = await examine(version, { config, flags, context });
+  const report = await examine(installation, { config, flags, context });
   const { stdout } = context;
   await stdout.line(flags.json ? JSON.stringify(report, undefined, 2) : describe(report, context));
   return report.canOpenSessions ? 0 : 3;
@@ -50,7 +57,7 @@ interface Examination {
   readonly context: Context;
 }
 
-async function examine(version: string, examination: Examination): Promise<Report> {
+async function examine({ version, pythonSide }: Installation, examination: Examination): Promise<DoctorReport> {
   const { config, context } = examination;
   const { signal } = context.lifetime;
   const machine = describeMachine(config.dataDir);
@@ -60,7 +67,7 @@ async function examine(version: string, examination: Examination): Promise<Repor
   try {
     python = await choosePython(config, signal);
     findings.push(...describePython(python));
-    const probe = await probeWalls(python.python, { env: context.environment, signal });
+    const probe = await probeWalls(python.python, { pythonSide, env: context.environment, signal });
     try {
       isolation = await tryOut(examination);
       findings.push(...describeWalls(isolation, probe), ...describeLimits(isolation, probe));
@@ -75,19 +82,19 @@ async function examine(version: string, examination: Examination): Promise<Repor
   return { version, canOpenSessions: isolation !== null, python, isolation, findings };
 }
 
-/** The walls of a session that ran something. */
+/** The isolation of a session in which code ran. */
 async function tryOut({ flags, context }: Examination): Promise<Isolation> {
-  await using opened = await openSession({ ...flags, echo: 'none' }, context, false);
-  const { session, config } = opened;
-  const events = session.stream({ id: 'doctor', code: '1 + 1', echo: 'none', timeoutMs: config.limits.timeoutMs });
-  const { outcome } = await show(events, context);
+  await using opened = await openSession({ ...flags, echo: 'none' }, { runsOnce: true, keepsFiles: false }, context);
+  const { session } = opened;
+  const { outcome } = await session.runCode('1 + 1');
   if (outcome.status === 'succeeded') return session.isolation;
-  throw new VivariumError('ENGINE_FAILED', `A session was opened, but running 1 + 1 in it ended as ${outcome.status}.`);
+  throw new VivariumError('ENGINE_FAILED', `A session was opened, but the test run in it ended as ${outcome.status}.`);
 }
 
 function describeFailure(group: Finding['group'], name: string, error: unknown): Finding {
   if (!(error instanceof VivariumError)) throw error;
-  const advice = group === 'Python' ? 'run `vivarium setup`, or name one with --python' : 'see the lines below';
+  const advice =
+    group === 'Python' ? 'run `vivarium setup`, or choose an interpreter with --python' : 'see the lines below';
   return failed(group, name, error.message, advice);
 }
 
@@ -106,19 +113,19 @@ async function describeMachine(dataDir: string): Promise<Finding[]> {
     Number.parseInt(process.versions.node, 10) >= OLDEST_NODE
       ? ok('Machine', 'node', node)
       : failed('Machine', 'node', node, `install Node ${OLDEST_NODE} or later`),
-    ok('Machine', 'data directory', isThere ? dataDir : `${dataDir} (made when needed)`),
+    ok('Machine', 'data directory', isThere ? dataDir : `${dataDir} (will be created when needed)`),
     free === undefined || free >= ENOUGH_DISK
       ? ok('Machine', 'disk', disk)
-      : weak('Machine', 'disk', disk, 'make room, or choose another place with --data-dir'),
+      : weak('Machine', 'disk', disk, 'free some space, or choose another directory with --data-dir'),
     files === undefined || files >= ENOUGH_FILES
       ? ok('Machine', 'open files', files === undefined ? 'unknown' : String(files))
-      : weak('Machine', 'open files', String(files), `raise it for many sessions: ulimit -n ${ENOUGH_FILES}`),
+      : weak('Machine', 'open files', String(files), `for many sessions, run \`ulimit -n ${ENOUGH_FILES}\` first`),
   ];
 }
 
 const MARKS = { ok: ['green', '✓'], weak: ['yellow', '!'], failed: ['red', '✗'] } as const;
 
-function describe({ version, findings, canOpenSessions }: Report, { stdout }: Context): string {
+function describe({ version, findings, canOpenSessions }: DoctorReport, { stdout }: Context): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = [`vivarium ${version}`];
   for (const [group, members] of Map.groupBy(findings, (finding) => finding.group)) {

@@ -1,27 +1,28 @@
 import path from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
-import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Summary } from '../../execution/event.ts';
-import { CellReader } from '../cells.ts';
-import type { Context } from '../context.ts';
-import { describeEnd, reportError } from '../failure.ts';
-import { History } from '../history.ts';
-import type { SessionFlags } from '../options.ts';
-import { openSession, show, type Opened } from '../session.ts';
-import { alignColumns } from '../table.ts';
+import type { Session } from '../../host/session.ts';
+import { CellReader } from '../repl/cell-reader.ts';
+import { LineHistory } from '../repl/line-history.ts';
+import { dataDirOf, type SessionFlags } from '../session/flags.ts';
+import { openSession, type OpenedSession } from '../session/open.ts';
+import { showRun } from '../session/show.ts';
+import type { Context } from '../terminal/context.ts';
+import { describeEnd, reportError } from '../terminal/failure.ts';
+import { alignColumns } from '../terminal/table.ts';
 
 /** Reads cells from a terminal or a pipe and runs them in one session. */
 export async function repl(flags: SessionFlags, context: Context): Promise<number> {
-  await using opened = await openSession(flags, context, true);
-  const cells = new Cells(opened, flags, context);
-  if (context.stdin.isTTY && context.stdout.isTerminal) await converse(cells, opened, context);
+  await using opened = await openSession(flags, { runsOnce: false, keepsFiles: false }, context);
+  const cells = new CellRunner(opened.session, context);
+  if (context.stdin.isTTY && context.stdout.isTerminal) await converse(cells, { opened, flags }, context);
   else await runScript(cells, context);
   return 0;
 }
 
-/** Runs what comes through a pipe, cell by cell; an error ends its cell, not the script. */
-async function runScript(cells: Cells, { stdin, lifetime }: Context): Promise<void> {
+/** Runs the cells of a script one after the other. An error ends its cell, not the script. */
+async function runScript(cells: CellRunner, { stdin, lifetime }: Context): Promise<void> {
   const reader = new CellReader({ blankLineEndsBlock: false });
   const lines = createInterface({ input: stdin, terminal: false, signal: lifetime.signal });
   for await (const line of lines) {
@@ -34,10 +35,14 @@ async function runScript(cells: Cells, { stdin, lifetime }: Context): Promise<vo
 const FIRST_PROMPT = '>>> ';
 const NEXT_PROMPT = '... ';
 
-async function converse(cells: Cells, { session, config, python }: Opened, context: Context): Promise<void> {
+async function converse(
+  cells: CellRunner,
+  { opened, flags }: { readonly opened: OpenedSession; readonly flags: SessionFlags },
+  context: Context,
+): Promise<void> {
   const { stdin, stdout, lifetime } = context;
   const reader = new CellReader({ blankLineEndsBlock: true });
-  const history = new History(path.join(config.dataDir, 'repl-history'));
+  const history = new LineHistory(path.join(dataDirOf(flags, context.environment), 'repl-history'));
   const editor = createInterface({
     input: stdin,
     output: stdout.stream,
@@ -51,19 +56,22 @@ async function converse(cells: Cells, { session, config, python }: Opened, conte
     clearLine(editor);
   };
   const interrupt = (): void => (cells.isRunning ? cells.interrupt() : clear());
-  editor.on('SIGINT', interrupt); // the line editor sees the key, others send the signal
+  editor.on('SIGINT', interrupt); // Ctrl-C as a key; other processes send the signal
   using _ = lifetime.handleInterrupts(interrupt);
-  await stdout.line(`Python ${python.version}, walls: ${session.isolation.level}. %help helps, Ctrl-D leaves.`);
-  await ask(editor, reader, context);
+  const { host, session } = opened;
+  await stdout.line(
+    `Python ${host.environment.version}, isolation: ${session.isolation.level}. Type %help for help, Ctrl-D to leave.`,
+  );
+  await prompt(editor, reader, context);
   for await (const line of editor) {
     history.add(line);
     for (const cell of reader.add(line)) await cells.run(cell);
-    await ask(editor, reader, context);
+    await prompt(editor, reader, context);
   }
-  await stdout.write('\n'); // the prompt is still there
+  await stdout.write('\n'); // ends the line of the last prompt
 }
 
-async function ask(editor: Interface, reader: CellReader, { stdout, stderr }: Context): Promise<void> {
+async function prompt(editor: Interface, reader: CellReader, { stdout, stderr }: Context): Promise<void> {
   await stdout.endLine();
   await stderr.endLine();
   editor.setPrompt(reader.isPending ? NEXT_PROMPT : FIRST_PROMPT);
@@ -78,20 +86,15 @@ function clearLine(editor: Interface): void {
   editor.setPrompt(FIRST_PROMPT);
 }
 
-/** Runs cells and says in words what became of the session's state. */
-class Cells {
-  readonly #session: EngineSession;
-  readonly #flags: SessionFlags;
-  readonly #timeoutMs: number;
+/** Runs cells and tells the user what happened to the state of the session. */
+class CellRunner {
+  readonly #session: Session;
   readonly #context: Context;
-  #count = 0;
   #unprotected: string | undefined;
   isRunning = false;
 
-  constructor({ session, config }: Opened, flags: SessionFlags, context: Context) {
+  constructor(session: Session, context: Context) {
     this.#session = session;
-    this.#flags = flags;
-    this.#timeoutMs = config.limits.timeoutMs;
     this.#context = context;
   }
 
@@ -102,28 +105,21 @@ class Cells {
       if (command === undefined) await this.#runCode(cell);
       else await this.#runCommand(command);
     } catch (error) {
-      if (!(error instanceof VivariumError) || error.code === 'ENGINE_CLOSED') throw error;
+      if (!(error instanceof VivariumError) || this.#session.isClosed) throw error;
       await reportError(error, this.#context);
     } finally {
       this.isRunning = false;
     }
   }
 
-  /** Ends the cell that runs; its variables stay. */
+  /** Stops the running cell and keeps the variables. */
   interrupt(): void {
     void this.#session.interrupt();
   }
 
   async #runCode(code: string): Promise<void> {
-    this.#count += 1;
-    const events = this.#session.stream({
-      id: String(this.#count),
-      code,
-      echo: this.#flags.echo,
-      timeoutMs: this.#timeoutMs,
-      signal: this.#context.lifetime.signal,
-    });
-    await this.#explain(await show(events, this.#context));
+    const events = this.#session.stream(code, { signal: this.#context.lifetime.signal });
+    await this.#explain(await showRun(events, this.#context));
   }
 
   async #explain({ outcome, error, state }: Summary): Promise<void> {
@@ -139,10 +135,10 @@ class Cells {
       await this.#notice(`state restored${why}: the variables are those from before this cell`);
     }
     if (state.status === 'lost') {
-      await this.#notice(`state lost${why}: this is a fresh interpreter; the files are still there`);
+      await this.#notice(`state lost${why}: the variables are gone, the files are still there`);
     }
     if (state.unprotected && state.unprotected !== this.#unprotected) {
-      await this.#notice(`if the next cell crashes, the variables are lost: ${state.unprotected}`);
+      await this.#notice(`if the next cell crashes, the variables will be lost: ${state.unprotected}`);
     }
     this.#unprotected = state.unprotected;
   }
@@ -159,12 +155,12 @@ class Cells {
       }
       case 'rollback': {
         const { files } = await this.#session.rollback();
-        await this.#notice(`undid the last cell that changed variables; files: ${files}`);
+        await this.#notice(`the last cell that changed variables was undone; files: ${files}`);
         break;
       }
       case 'reset':
         await this.#session.reset();
-        await this.#notice('this is a fresh interpreter; the files are still there');
+        await this.#notice('the variables are gone, the files are still there');
         break;
       case 'help':
         await stdout.line(HELP);
@@ -177,9 +173,9 @@ class Cells {
   }
 }
 
-const HELP = `%vars      shows the variables
-%rollback  undoes the last cell that changed variables
-%reset     starts a fresh interpreter on the same files
-%help      shows this
-A blank line ends a block. Ctrl-C interrupts a cell and keeps the variables; Ctrl-D leaves.
-Files are in /workspace and are removed at the end.`;
+const HELP = `%vars      list the variables
+%rollback  undo the last cell that changed variables
+%reset     start a fresh interpreter; the files stay
+%help      show this help
+A blank line ends a block. Ctrl-C interrupts the cell and keeps the variables. Ctrl-D leaves.
+Files are in /workspace and are removed when you leave.`;

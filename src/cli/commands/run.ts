@@ -1,14 +1,17 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Summary } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
+import { Transcript } from '../../execution/transcript.ts';
+import type { RunOptions } from '../../host/options.ts';
+import type { Session } from '../../host/session.ts';
 import { visibleJson } from '../../text/visible.ts';
-import type { Context } from '../context.ts';
-import { describeEnd, exitCodeOf } from '../failure.ts';
-import type { SessionFlags } from '../options.ts';
-import { openSession, show } from '../session.ts';
+import type { SessionFlags } from '../session/flags.ts';
+import { openSession, type OpenedSession } from '../session/open.ts';
+import { showRun } from '../session/show.ts';
+import type { Context } from '../terminal/context.ts';
+import { describeEnd, exitCodeOf } from '../terminal/failure.ts';
 
 export interface RunFlags extends SessionFlags {
   readonly code?: string;
@@ -16,67 +19,85 @@ export interface RunFlags extends SessionFlags {
   readonly outputDir?: string;
 }
 
-const MAX_NAMED = 5;
+const MAX_NAMED_FILES = 5;
+const MAX_FILENAME_CHARS = 500;
 
 /** Runs one program in a session of its own. */
 export async function run(file: string | undefined, flags: RunFlags, context: Context): Promise<number> {
-  const program = await readProgram(file, flags, context);
-  const keepsAll = flags.json === true || flags.outputDir !== undefined;
-  const loading = keepsAll ? import('../kept-run.ts') : undefined; // while Python starts
-  await using opened = await openSession(flags, context, false);
-  if (loading !== undefined) {
-    const { runKept } = await loading;
-    const execution = await runKept({ opened, program, flags }, context);
-    if (flags.json) await printJson(execution, context);
-    else await explain(execution, context);
-    return exitCodeOf(execution.outcome, execution.error);
-  }
-  const { session, config } = opened;
-  const events = session.stream({
-    id: crypto.randomUUID(), // the module of that name is slow to load, and has been by now
-    code: program.code,
-    filename: program.name,
-    echo: flags.echo,
-    timeoutMs: config.limits.timeoutMs,
-    signal: context.lifetime.signal,
-  });
-  const summary = await show(events, context);
+  const { code, filename } = await readProgram(file, flags, context);
+  const keepsFiles = flags.json === true || flags.outputDir !== undefined;
+  await using opened = await openSession(flags, { runsOnce: true, keepsFiles }, context);
+  const { session } = opened;
+  const options = { filename, signal: context.lifetime.signal };
+  if (keepsFiles) return await runAndKeep(code, { opened, options, flags }, context);
+  const summary = await showRun(session.stream(code, options), context);
   await explain(summary, context);
-  if (context.stderr.isTerminal) await mournFiles(session, context);
+  if (context.stderr.isTerminal) await nameLostFiles(session, context);
   return exitCodeOf(summary.outcome, summary.error);
 }
 
-/** The same document, without anything in it that a terminal would take for an order. */
-async function printJson(execution: Execution, { stdout }: Context): Promise<void> {
-  await stdout.line(stdout.isTerminal ? visibleJson(execution, 2) : JSON.stringify(execution, undefined, 2));
+interface KeptRun {
+  readonly opened: OpenedSession;
+  readonly options: RunOptions;
+  readonly flags: RunFlags;
+}
+
+/** For `--json` and `--output-dir`, which need the whole result and the files. */
+async function runAndKeep(code: string, { opened, options, flags }: KeptRun, context: Context): Promise<number> {
+  const { session, host } = opened;
+  const { json = false, outputDir } = flags;
+  const transcript = new Transcript(host.limits.outputBytes);
+  const execution = json
+    ? await session.runCode(code, options)
+    : await showRun(session.stream(code, options), context, transcript).then(() => transcript.execution());
+  if (outputDir !== undefined) {
+    const { OutputFolder } = await import('../session/output-folder.ts');
+    const report = (words: string): Promise<void> => notify(words, context);
+    await new OutputFolder({ directory: outputDir, artifacts: host.artifacts, report }).addAll(execution);
+  }
+  if (json) await printJson(execution, context);
+  else await explain(execution, context);
+  return exitCodeOf(execution.outcome, execution.error);
 }
 
 interface Program {
-  /** As Python would call it in a traceback. */
-  readonly name: string;
   readonly code: string;
+  /** What Python calls it in a traceback. */
+  readonly filename: string;
 }
 
 async function readProgram(file: string | undefined, { code }: RunFlags, { stdin }: Context): Promise<Program> {
   if (code !== undefined) {
     if (file !== undefined) throw new VivariumError('USAGE', `Give either a file or -c, not both (${file}).`);
-    return { name: '<string>', code };
+    return { filename: '<string>', code };
   }
   if (file === undefined) throw new VivariumError('USAGE', 'There is nothing to run. Give a file, - or -c CODE.');
-  if (file === '-') return { name: '<stdin>', code: await text(stdin) };
+  if (file === '-') return { filename: '<stdin>', code: await text(stdin) };
   try {
-    return { name: file, code: await readFile(file, 'utf8') };
+    return { filename: filenameOf(file), code: await readFile(file, 'utf8') };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new VivariumError('USAGE', `${file} cannot be read: ${why}. Check the path.`, { cause: error });
+    throw new VivariumError('USAGE', `Cannot read ${file}: ${why}. Check the path.`, { cause: error });
   }
 }
 
-async function explain({ outcome, error }: Pick<Summary, 'outcome' | 'error'>, context: Context): Promise<void> {
-  const { stderr, lifetime } = context;
+/** A path may be longer than a `filename`, and may contain line breaks. */
+function filenameOf(file: string): string {
+  return file.replaceAll(/[\r\n\u2028\u2029\p{Cs}]/gu, '?').slice(-MAX_FILENAME_CHARS);
+}
+
+/** A terminal gets the same document with its control characters escaped. */
+async function printJson(execution: Execution, { stdout }: Context): Promise<void> {
+  await stdout.line(stdout.isTerminal ? visibleJson(execution, 2) : JSON.stringify(execution, undefined, 2));
+}
+
+async function explain(
+  { outcome, error }: Pick<Summary, 'outcome' | 'error'>,
+  { stderr, lifetime }: Context,
+): Promise<void> {
   if (lifetime.isReaderGone) return;
   if (error?.name === 'SystemExit' && outcome.status === 'raised') {
-    // As in Python: a number is for the shell, anything else for people.
+    // As in Python: a number is the exit code, anything else is printed.
     if (!/^-?\d+$/.test(error.value)) await stderr.relay(`${error.value}\n`);
   } else {
     if (error) await stderr.relay(error.traceback.endsWith('\n') ? error.traceback : `${error.traceback}\n`);
@@ -86,14 +107,18 @@ async function explain({ outcome, error }: Pick<Summary, 'outcome' | 'error'>, c
   await stderr.endRelay();
 }
 
-/** Somebody who sits there may not know that files go with the session. */
-async function mournFiles({ workspace }: EngineSession, { stderr }: Context): Promise<void> {
-  const names = 'path' in workspace ? await readdir(workspace.path).catch(() => []) : [];
+/** A person at a terminal may not know that the files are removed with the session. */
+async function nameLostFiles(session: Session, context: Context): Promise<void> {
+  const { files } = await session.files.list();
+  const names = [...new Set(files.map(({ path: name }) => name.split('/')[0] ?? ''))];
   if (names.length === 0) return;
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  const more = names.length > MAX_NAMED_FILES ? ` and ${names.length - MAX_NAMED_FILES} more` : '';
+  const named = `${names.slice(0, MAX_NAMED_FILES).join(', ')}${more}`;
+  await notify(`${named}: gone with the session; --output-dir keeps files`, context);
+  await context.stderr.endRelay();
+}
+
+async function notify(words: string, { stderr }: Context): Promise<void> {
   await stderr.endLine();
-  await stderr.relay(
-    `vivarium: ${names.slice(0, MAX_NAMED).join(', ')}${more}: gone with the session; --output-dir keeps files\n`,
-  );
-  await stderr.endRelay();
+  await stderr.relay(`vivarium: ${words}\n`);
 }

@@ -1,9 +1,9 @@
 import { parseConfig } from '../../config.ts';
 import { setupEnvironment } from '../../environment/setup.ts';
-import type { Context } from '../context.ts';
-import { configOf, type MachineFlags } from '../options.ts';
+import type { Context } from '../terminal/context.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
 
-/** Makes the Python environment; silent when there is nothing to do. */
+/** Creates the Python environment. Prints nothing if it already exists. */
 export async function setup(flags: MachineFlags, context: Context): Promise<number> {
   const { environment, stderr, lifetime } = context;
   const config = parseConfig(configOf(flags, environment), environment);

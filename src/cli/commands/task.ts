@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { VivariumError } from '../../errors.ts';
 import type { PythonExecutionRequestInput } from '../../service/request.ts';
-import type { Context } from '../context.ts';
-import { namedFiles, readGiven } from '../given-files.ts';
-import { follow } from '../service/course.ts';
-import { assertModel, configure, openService, systemUser, type ServiceFlags, type Setup } from '../service/open.ts';
+import type { Context } from '../terminal/context.ts';
+import { namedFiles, readGiven } from '../session/user-files.ts';
+import { follow } from '../service/follow.ts';
+import {
+  assertModel,
+  configure,
+  openService,
+  systemUser,
+  type ServiceFlags,
+  type ServiceSetup,
+} from '../service/open.ts';
 
 export interface TaskFlags extends ServiceFlags {
   readonly file?: readonly string[];
@@ -19,17 +26,17 @@ export interface TaskFlags extends ServiceFlags {
 
 const MAX_CONTEXT_CHARS = 16 << 20;
 
-/** Has a task done: code is written, judged, approved, run and recorded. */
+/** Runs a task: code is written, analyzed, approved, run and recorded. */
 export async function task(objective: string, flags: TaskFlags, context: Context): Promise<number> {
   if (objective.trim() === '') {
-    throw new VivariumError('USAGE', 'There is no task. Say what is to be found out or made.');
+    throw new VivariumError('USAGE', 'There is no task. Say what to find out or to make.');
   }
   const setup = await configure(flags, context);
   if (flags.code === undefined) assertModel(setup, context);
   const by = systemUser();
   const request = await requestOf(objective, flags, context, by);
   const files = Object.fromEntries(await namedFiles(flags.file ?? []));
-  await sayWhichRules(setup, context);
+  await printConfigFile(setup, context);
   await using service = await openService(setup, flags, context);
   const configurable = { thread_id: flags.thread ?? randomUUID(), checkpoint_ns: 'python_executor', user_id: by };
   const events = service.stream(request, { configurable, files, signal: context.lifetime.signal });
@@ -54,16 +61,16 @@ async function requestOf(
   };
 }
 
-/** Reads `NAME=TYPE`, each of them. */
+/** Parses each `NAME=TYPE`. */
 function expectedOf(pairs: readonly string[]): Record<string, string> {
   const expected = new Map<string, string>();
   for (const pair of pairs) {
     const at = pair.indexOf('=');
     const [name, type] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
     if (at < 1 || name === '' || type === '') {
-      throw new VivariumError('USAGE', `--expect ${pair} is not understood. Write NAME=TYPE, such as mean=float.`);
+      throw new VivariumError('USAGE', `Cannot read --expect ${pair}. Write NAME=TYPE, such as mean=float.`);
     }
-    if (expected.has(name)) throw new VivariumError('USAGE', `--expect names ${name} twice. Say once what it is.`);
+    if (expected.has(name)) throw new VivariumError('USAGE', `--expect gives ${name} twice. Give it once.`);
     expected.set(name, type);
   }
   return Object.fromEntries(expected);
@@ -72,7 +79,10 @@ function expectedOf(pairs: readonly string[]): Record<string, string> {
 async function readContext(file: string, context: Context): Promise<Record<string, unknown>> {
   const text = await readGiven('--context', file, context);
   if (text.length > MAX_CONTEXT_CHARS) {
-    throw new VivariumError('USAGE', `--context ${file} is longer than ${MAX_CONTEXT_CHARS} characters. Use --file.`);
+    throw new VivariumError(
+      'USAGE',
+      `--context ${file} is longer than ${MAX_CONTEXT_CHARS} characters. Pass large data with --file.`,
+    );
   }
   const value = parseJson(text, file);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
@@ -84,22 +94,24 @@ function parseJson(text: string, file: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new VivariumError('USAGE', `--context ${file} is not JSON: ${why}. Correct it.`, { cause: error });
+    throw new VivariumError('USAGE', `--context ${file} is not valid JSON: ${why}. Correct the file.`, {
+      cause: error,
+    });
   }
 }
 
-/** The first words of the task, as far as they make a name. */
+/** The first words of the task as a folder name. */
 function folderNameOf(objective: string): string {
   const words = objective.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   return words.join('-').slice(0, 40).replace(/-+$/, '') || 'task';
 }
 
-/** What is asked about follows from the configuration, so it is said which one holds. */
-async function sayWhichRules({ configFile }: Setup, { stderr }: Context): Promise<void> {
+/** The configuration determines which code needs approval, so say which one is used. */
+async function printConfigFile({ configFile }: ServiceSetup, { stderr }: Context): Promise<void> {
   await stderr.line(
     stderr.style(
       'dim',
-      configFile === undefined ? 'no config.yml here: all code is asked about' : `configuration: ${configFile}`,
+      configFile === undefined ? 'no config.yml here: all code needs approval' : `configuration: ${configFile}`,
     ),
   );
 }

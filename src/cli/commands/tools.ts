@@ -1,21 +1,18 @@
-import { parseConfig } from '../../config.ts';
 import { createHost } from '../../host/local-host.ts';
 import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
 import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
 import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/schema-forms.ts';
 import { PythonInterpreterToolSet } from '../../tool/toolset/toolset.ts';
-import type { Context } from '../context.ts';
-import { configOf, type MachineFlags } from '../options.ts';
+import type { Context } from '../terminal/context.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
 
 export interface ToolsFlags extends MachineFlags {
   readonly format: 'openai' | 'anthropic' | 'mcp';
 }
 
-/** Prints the tools as they would be told to a model: with what holds on this machine. */
+/** Prints the tool definitions that a model gets, with the limits and libraries of this machine. */
 export async function tools(flags: ToolsFlags, { environment, stdout, lifetime }: Context): Promise<number> {
-  const input = configOf(flags, environment);
-  const { dataDir } = parseConfig(input, environment);
-  await using host = await createHost({ ...input, dataDir, signal: lifetime.signal });
+  await using host = await createHost({ ...configOf(flags, environment), signal: lifetime.signal });
   await using toolset = new PythonInterpreterToolSet({ name: 'python', engine: host });
   await using codeInterpreter = new CodeInterpreterTool({ engine: host });
   await using notebook = new IPythonInterpreter({ engine: host });

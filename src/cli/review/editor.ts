@@ -4,17 +4,17 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { VivariumError } from '../../errors.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 
-/** Lets the person at the terminal change code with the editor of their choice; null when they left it as it was. */
+/** Opens code in the editor of the person at the terminal. Null if they did not change it. */
 export async function editCode(code: string, { environment, lifetime }: Context): Promise<string | null> {
   const editor = environment['VISUAL'] || environment['EDITOR'] || 'vi';
-  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-edit-')); // nobody else can look into it
+  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-edit-')); // only its owner can read it
   try {
     const file = path.join(directory, 'code.py');
     await writeFile(file, code, { mode: 0o600 });
-    using _ = lifetime.handleInterrupts(() => {}); // Ctrl-C is for the editor
-    // A shell reads the variable, since it may hold options; the terminal is where we write our own words.
+    using _ = lifetime.handleInterrupts(() => {}); // the editor handles Ctrl-C
+    // A shell splits the variable, which may hold options. Standard output may be a pipe, so the editor gets ours to the terminal.
     const child = spawn('sh', ['-c', `${editor} "$1"`, 'editor', file], {
       stdio: ['inherit', 2, 2],
       signal: lifetime.signal,
@@ -31,6 +31,6 @@ export async function editCode(code: string, { environment, lifetime }: Context)
 function failed(editor: string, why: string): VivariumError {
   return new VivariumError(
     'USAGE',
-    `The editor ${JSON.stringify(editor)} did not edit the code: ${why}. Nothing was decided; set EDITOR, or use vivarium approvals edit --code FILE.`,
+    `The editor ${JSON.stringify(editor)} failed: ${why}. Nothing was decided. Set EDITOR, or use \`vivarium approvals edit --code FILE\`.`,
   );
 }

@@ -3,13 +3,13 @@ import { makeVisible } from '../../text/visible.ts';
 
 const BEGINS = '│ ';
 const GOES_ON = '┆ ';
-/** Output without a new line is held back while it is not plain; nobody prints that much and means it. */
+/** A line with control characters is held back until it ends or reaches this length. */
 const MAX_HELD = 16_384;
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 
 /**
- * Text of others with a mark before every line, those that a terminal would break included: none of it can pass for a
- * line of ours.
+ * Marks every line of untrusted text, including the lines that result from wrapping at the edge of the terminal. No such
+ * line can be mistaken for one of ours.
  */
 export class Frame {
   readonly #columns: number;
@@ -20,13 +20,13 @@ export class Frame {
     this.#columns = columns === undefined ? Infinity : Math.max(20, columns);
   }
 
-  /** A whole text, ready to be written. */
+  /** Frames a complete text. */
   static around(text: string, columns: number | undefined): string {
     const frame = new Frame(columns);
     return frame.#lay(`${makeVisible(text.replace(/\n$/, ''))}\n`);
   }
 
-  /** Takes output as it comes; gives what can be written of it. */
+  /** Takes output as it arrives, and returns what can be printed so far. */
   add(text: string): string {
     const lines = (this.#held + text).split('\n');
     this.#held = lines.pop() ?? '';
@@ -34,14 +34,14 @@ export class Frame {
     return this.#lay(whole + this.#release());
   }
 
-  /** The rest, with its line ended. */
+  /** The rest, ended by a line break. */
   end(): string {
     const rest = settle(this.#held);
     this.#held = '';
     return this.#lay(rest) + (this.#column > 0 ? this.#lay('\n') : '');
   }
 
-  /** A line that has only begun is shown as far as no later character changes what it means. */
+  /** The start of a line, unless later characters may change how it looks. */
   #release(): string {
     if (CONTROL.test(this.#held) && this.#held.length < MAX_HELD) return '';
     const text = settle(this.#held);
@@ -55,7 +55,7 @@ export class Frame {
       if (this.#column === 0) laid += this.#mark(BEGINS);
       if (character === '\n') this.#column = 0;
       else {
-        // Nobody knows how wide a terminal makes other characters; two columns are the most.
+        // Terminals differ in the width of other characters. It is two columns at most.
         const width = character >= ' ' && character <= '~' ? 1 : 2;
         if (this.#column + width > this.#columns) laid += `\n${this.#mark(GOES_ON)}`;
         this.#column += width;
@@ -71,12 +71,12 @@ export class Frame {
   }
 }
 
-/** A line as a terminal would leave it. */
+/** A line as a terminal would show it in the end. */
 function settle(line: string): string {
   return makeVisible(escapeAnsi(line, { finalLines: true }));
 }
 
-/** Words of others within a line of ours: one line, of this length at most. */
+/** Untrusted text for use within one of our lines: without line breaks, and shortened. */
 export function inLine(text: string, maxChars: number): string {
   const line = makeVisible(escapeAnsi(text.slice(0, 4 * maxChars)).replaceAll(/\s+/g, ' ')).trim();
   return line.length > maxChars ? `${line.slice(0, maxChars - 1)}…` : line;

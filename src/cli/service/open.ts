@@ -1,4 +1,4 @@
-/** Opens the execution service as flags, configuration and environment say. */
+/** Opens the execution service with the settings of flags, configuration file and environment. */
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
@@ -9,8 +9,8 @@ import type { Configuration } from '../../service/config/schema.ts';
 import type { PythonExecutorService } from '../../service/service.ts';
 import { storagePlace } from '../../service/storage-place.ts';
 import { openStorage, type Storage } from '../../storage/storage.ts';
-import type { Context } from '../context.ts';
-import { configOf, type MachineFlags } from '../options.ts';
+import type { Context } from '../terminal/context.ts';
+import { configOf, type MachineFlags } from '../session/flags.ts';
 
 export interface ServiceFlags extends MachineFlags {
   readonly config?: string;
@@ -19,28 +19,28 @@ export interface ServiceFlags extends MachineFlags {
   readonly timeoutMs?: number;
 }
 
-/** What the service is started with. */
-export interface Setup {
+/** The settings that the service starts with. */
+export interface ServiceSetup {
   readonly configuration: Configuration;
-  /** Undefined: there is none, and the defaults hold. */
+  /** Undefined if there is none and the defaults apply. */
   readonly configFile: string | undefined;
   readonly dataDir: string;
-  /** Where paths of the configuration begin. */
+  /** The directory that paths in the configuration are relative to. */
   readonly baseDir: string;
-  /** What another command line must say to come to the same place. */
+  /** The options that lead another command to the same records. */
   readonly sameAgain: string;
 }
 
 const DEFAULT_FILE = 'config.yml';
-/** Says nothing but that approvals are wanted: all code is asked about, and runs in sessions of this machine. */
+/** All code needs approval and runs in sessions of this machine. */
 const BUILT_IN = 'approval: {}\n';
 const MAX_TIMEOUT_MS = 24 * 3_600_000;
 
 /**
- * Reads the configuration, once. Paths in a file begin where it lies, and without one in the data directory: approvals must
- * find the records again, from whatever directory they are decided in.
+ * Reads the configuration. Its paths are relative to the file, or to the data directory if there is no file: an approval
+ * can be decided from another directory and must find the same records.
  */
-export async function configure(flags: ServiceFlags, { environment, stderr }: Context): Promise<Setup> {
+export async function configure(flags: ServiceFlags, { environment, stderr }: Context): Promise<ServiceSetup> {
   const { dataDir } = parseConfig(configOf(machineFlags(flags), environment), environment);
   const named = flags.config ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined);
   const configFile = named === undefined ? undefined : path.resolve(named);
@@ -63,13 +63,13 @@ export async function configure(flags: ServiceFlags, { environment, stderr }: Co
   };
 }
 
-/** The database alone, for those who only look. */
-export function openRecordsOf(setup: Setup): Promise<Storage> {
+/** Opens only the database, for commands that run nothing. */
+export function openRecordsOf(setup: ServiceSetup): Promise<Storage> {
   return openStorage(storagePlace(setup.configuration, setup));
 }
 
 export async function openService(
-  setup: Setup,
+  setup: ServiceSetup,
   flags: ServiceFlags,
   { environment }: Context,
 ): Promise<PythonExecutorService> {
@@ -79,19 +79,19 @@ export async function openService(
   return startPythonExecutor({ config: configuration, dataDir, baseDir, environment, hostSettings });
 }
 
-/** Fails at once when code is to be written and nothing says which model writes it. */
-export function assertModel({ configuration }: Setup, { environment }: Context): void {
+/** Fails early if a model has to write the code and none is configured. */
+export function assertModel({ configuration }: ServiceSetup, { environment }: Context): void {
   if (!['llm', 'basic'].includes(configuration.framework.execution.code_generator)) return;
   const { model_id: model, base_url: baseUrl, api_key: apiKey } = configuration.models.python_code_generator;
   parseModelConfig({ ...(model && { model }), ...(baseUrl && { baseUrl }), ...(apiKey && { apiKey }) }, environment);
 }
 
-/** Who sits here, as the system knows them. */
+/** The user's name. */
 export function systemUser(): string {
   try {
     return userInfo().username;
   } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`; // containers run under users that have no name
+    return `uid ${process.getuid?.() ?? 'unknown'}`; // in a container the user may have no name
   }
 }
 
@@ -99,7 +99,7 @@ function machineFlags({ dataDir, python, isolation }: ServiceFlags): MachineFlag
   return { ...(dataDir && { dataDir }), ...(python && { python }), ...(isolation && { isolation }) };
 }
 
-/** Flags win over the file. */
+/** Flags override the file. */
 function withFlags(configuration: Configuration, flags: ServiceFlags): Configuration {
   const { framework, models } = configuration;
   const seconds = secondsOf(flags) ?? framework.python_executor.execution_timeout_seconds;
@@ -115,7 +115,7 @@ function withFlags(configuration: Configuration, flags: ServiceFlags): Configura
 
 type ModelSettings = Configuration['models']['python_code_generator'];
 
-/** A key goes to the server that it was written down for, and to no other. */
+/** A key is sent only to the server that it was configured for. */
 function modelOf(settings: ModelSettings, { model, baseUrl }: ServiceFlags): ModelSettings {
   const { api_key: key, ...open } = settings;
   const isSameServer = baseUrl === undefined || URL.parse(baseUrl)?.origin === URL.parse(open.base_url ?? '')?.origin;
@@ -133,7 +133,7 @@ function secondsOf({ timeoutMs }: ServiceFlags): number | undefined {
   throw new VivariumError('USAGE', `--timeout-ms ${timeoutMs} is out of range. Use 1 to ${MAX_TIMEOUT_MS}.`);
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,29 +1,33 @@
-/** How a request ended, for the person who asked and for the program that started us. */
+/** Prints how a request ended, and maps it to an exit code. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { PythonExecutorError } from '../../service/failures.ts';
 import { successOnTheWire, type PythonServiceResult } from '../../service/result.ts';
 import type { Approval } from '../../storage/approval/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../terminal/context.ts';
 import { Frame, inLine } from '../review/frame.ts';
 import { readShown } from '../../service/approval/shown.ts';
-import { alignColumns } from '../table.ts';
+import { alignColumns } from '../terminal/table.ts';
 
-/** Somebody must decide first; as sysexits.h has it for what may succeed later. */
+/** Waiting for a decision: `EX_TEMPFAIL` of sysexits.h. */
 const WAITS = 75;
-/** A person or the policy said no; as sysexits.h has it for what is not permitted. */
+/** Rejected by a person or by policy: `EX_NOPERM` of sysexits.h. */
 const NOT_PERMITTED = 77;
 const FAILED = 1;
 
 const MAX_VALUE_CHARS = 2000;
 const MAX_TRACEBACK_CHARS = 4000;
 
-export interface Manner {
+export interface PrintOptions {
   readonly json?: boolean;
 }
 
-export async function printResult(result: PythonServiceResult, { json }: Manner, context: Context): Promise<number> {
+export async function printResult(
+  result: PythonServiceResult,
+  { json }: PrintOptions,
+  context: Context,
+): Promise<number> {
   const { stdout, stderr } = context;
   const { executionResult, generatedCode, generationAttempt, analysisWarnings } = result;
   if (json === true) {
@@ -41,7 +45,7 @@ export async function printResult(result: PythonServiceResult, { json }: Manner,
   await stdout.line(stdout.style('bold', rows.length === 0 ? 'No results' : 'Results'));
   if (rows.length > 0) await stdout.line(alignColumns(rows, '  '));
   const { notebookPath, folderPath, figurePaths, filePaths } = executionResult;
-  await printPlaces(
+  await printPaths(
     [
       ...figurePaths.map((file) => ['Figure', file]),
       ...filePaths.map((file) => ['File', file]),
@@ -53,10 +57,10 @@ export async function printResult(result: PythonServiceResult, { json }: Manner,
   return 0;
 }
 
-/** Says which approval is waited for, and what decides it. The id alone is on standard output, for scripts. */
+/** Prints which approval is pending and the commands that decide it. Standard output gets only the id, for scripts. */
 export async function printWaiting(
   approval: Approval,
-  { json, sameAgain }: Manner & { readonly sameAgain: string },
+  { json, sameAgain }: PrintOptions & { readonly sameAgain: string },
   { stdout, stderr }: Context,
 ): Promise<number> {
   const { id } = approval;
@@ -64,14 +68,14 @@ export async function printWaiting(
   const command = (verb: string, more = ''): string =>
     ['vivarium approvals', verb, id, more, sameAgain].filter(Boolean).join(' ');
   const commands = [
-    ['look at it', command('show')],
+    ['review it', command('show')],
     ['run it', command('approve')],
-    ['change it', command('edit')],
+    ['edit it', command('edit')],
     ['reject it', command('reject', '--reason "…"')],
-    ['say what to change', command('respond', '"…"')],
+    ['ask for other code', command('respond', '"…"')],
   ];
   await stderr.endLine();
-  await stderr.line(`${stderr.style('yellow', 'waits for approval:')} ${inLine(analysis.approval_reasoning, 200)}`);
+  await stderr.line(`${stderr.style('yellow', 'waiting for approval:')} ${inLine(analysis.approval_reasoning, 200)}`);
   await stderr.line(alignColumns(commands, '  '));
   await stdout.line(
     json === true
@@ -90,15 +94,15 @@ export async function printWaiting(
   return WAITS;
 }
 
-/** Prints why there is no result; undefined for an error that is not the service's. */
+/** Prints why there is no result. Undefined if the error does not come from the service. */
 export async function printFailure(
   error: unknown,
-  { json }: Manner,
+  { json }: PrintOptions,
   { stdout, stderr }: Context,
 ): Promise<number | undefined> {
   if (!(error instanceof PythonExecutorError)) return undefined;
   const { name: type, category, message, folderPath } = error;
-  const { status, title, exitCode } = endingOf(error);
+  const { status, title, exitCode } = failureOf(error);
   const notebook = folderPath === null ? '' : path.join(folderPath, 'notebook.ipynb');
   const notebookPath = existsSync(notebook) ? notebook : null;
   if (json === true) {
@@ -108,32 +112,32 @@ export async function printFailure(
   const traceback = 'tracebackInfo' in error ? String(error.tracebackInfo).slice(-MAX_TRACEBACK_CHARS) : '';
   await stderr.line(`${stderr.style('red', 'error:')} ${title}`);
   await stderr.write(Frame.around([traceback.trimEnd(), message].filter(Boolean).join('\n'), stderr.columns));
-  const places = [
+  const paths = [
     ['Notebook', notebookPath],
     ['Folder', folderPath],
   ] as const;
-  await printPlaces(
-    places.flatMap(([label, place]) => (place === null ? [] : [[label, place]])),
+  await printPaths(
+    paths.flatMap(([label, file]) => (file === null ? [] : [[label, file]])),
     stderr,
   );
   return exitCode;
 }
 
-async function printPlaces(places: readonly (readonly string[])[], output: Context['stdout']): Promise<void> {
-  if (places.length > 0)
-    await output.line(alignColumns(places.map(([label = '', place = '']) => [label, inLine(place, 4000)])));
+async function printPaths(paths: readonly (readonly string[])[], output: Context['stdout']): Promise<void> {
+  if (paths.length > 0)
+    await output.line(alignColumns(paths.map(([label = '', file = '']) => [label, inLine(file, 4000)])));
 }
 
-interface Ending {
+interface FailureReport {
   readonly status: 'failed' | 'rejected' | 'refused';
   readonly title: string;
   readonly exitCode: number;
 }
 
-/** The code of the error table where it has one for the same trouble. */
-function endingOf(error: PythonExecutorError): Ending {
-  const failed = (title: string, exitCode: number): Ending => ({ status: 'failed', title, exitCode });
-  switch (lastOf(error)) {
+/** Uses the exit codes of src/errors.ts for the same kinds of failure. */
+function failureOf(error: PythonExecutorError): FailureReport {
+  const failed = (title: string, exitCode: number): FailureReport => ({ status: 'failed', title, exitCode });
+  switch (nameOf(error)) {
     case 'ExecutionRejectedError':
       return { status: 'rejected', title: 'the code was rejected, so it was not run', exitCode: NOT_PERMITTED };
     case 'PolicyRefusedError':
@@ -142,12 +146,12 @@ function endingOf(error: PythonExecutorError): Ending {
       return failed('the model cannot be used; check --base-url, --model and the API key', 5);
     case 'EngineUnavailableError':
     case 'ContainerConnectivityError':
-      return failed('the code could not be run here; `vivarium doctor` shows what this machine has and lacks', 3);
+      return failed('the code could not be run; run `vivarium doctor` to see what this machine lacks', 3);
     case 'ServiceConfigurationError':
     case 'ContainerConfigurationError':
-      return failed('the service cannot do this as it is set up', 2);
+      return failed('the configuration of the service does not allow this', 2);
     case 'ExecutionTimeoutError':
-      return failed('the code took too long', 124);
+      return failed('the code timed out', 124);
     case 'WorkflowError':
       return failed('the task was not finished', FAILED);
     default:
@@ -155,8 +159,8 @@ function endingOf(error: PythonExecutorError): Ending {
   }
 }
 
-/** What the last attempt failed with, when there were several. */
-function lastOf({ name, cause }: PythonExecutorError): string {
+/** The name of the error, or of the last attempt's error if all attempts failed. */
+function nameOf({ name, cause }: PythonExecutorError): string {
   if (name !== 'MaxAttemptsExceededError') return name;
   return typeof cause === 'object' && cause !== null && 'name' in cause ? String(cause.name) : name;
 }

@@ -1,10 +1,10 @@
 import type { Progressed, ServiceEvent } from '../../service/service.ts';
-import type { Output } from '../output.ts';
+import type { Output } from '../terminal/output.ts';
 import { Frame } from '../review/frame.ts';
 
 const REFRESH_MS = 100;
 
-/** Tells on standard error how far a request is, and passes on what its code prints. */
+/** Shows the progress of a request and the output of its code. */
 export class ProgressDisplay {
   readonly #output: Output;
   #frame: Frame | undefined;
@@ -16,7 +16,7 @@ export class ProgressDisplay {
     this.#output = output;
   }
 
-  /** Shows everything up to where the request ends or waits. Failures are thrown. */
+  /** Shows progress until the request ends or waits for approval. Throws if it fails. */
   async watch(events: AsyncIterable<ServiceEvent>): Promise<Progressed> {
     try {
       for await (const event of events) {
@@ -26,7 +26,7 @@ export class ProgressDisplay {
     } finally {
       await this.#closeLine();
     }
-    throw new TypeError('a service ended without saying how');
+    throw new TypeError('the events of the service ended without `settled`');
   }
 
   async #show(event: Exclude<ServiceEvent, { type: 'settled' }>): Promise<void> {
@@ -49,7 +49,7 @@ export class ProgressDisplay {
     if (!isCounted || !this.#output.isTerminal) await this.#output.endLine();
   }
 
-  /** What a model writes is counted, not shown: it is shown with the question, as a whole. */
+  /** Counts what a model writes. The code is shown as a whole when approval is asked for. */
   async #count(): Promise<void> {
     this.#tokens += 1;
     const now = Date.now();

@@ -6,23 +6,23 @@ import type { Isolation } from '../../execution/isolation.ts';
 import type { Engine, EngineSession, OpenOptions } from '../engine.ts';
 import { readSources } from '../python-files.ts';
 import { Kernel, type KernelOptions } from './kernel/kernel.ts';
-import { JupyterServer } from './server.ts';
+import { JupyterServer } from './server/server.ts';
 import { JupyterSession } from './session.ts';
-import { JupyterWorkspace } from './workspace.ts';
+import { JupyterWorkspace } from './server/workspace.ts';
 
 const PROBE_TIMEOUT_MS = 5000;
 
 export interface JupyterEngineOptions {
-  /** Such as `http://localhost:8888`, with the base path if the server has one; never with the token in it. */
+  /** Such as `http://localhost:8888`, with the base path if the server has one, and without the token. */
   readonly url: string;
   readonly token: string;
-  /** The kernel that sessions run in; the server's default unless told. */
+  /** The kernel that sessions run in; by default that of the server. */
   readonly kernelName?: string;
   /** Gives up starting. */
   readonly signal?: AbortSignal;
 }
 
-const Options = z.strictObject({
+const EngineOptions = z.strictObject({
   url: z
     .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
     .refine((url) => !hasSecrets(url), 'must not hold a token, a name or a password; give the token as `token`'),
@@ -30,17 +30,17 @@ const Options = z.strictObject({
   kernelName: z.string().min(1).optional(),
 });
 
-const Version = z.object({ version: z.string() });
-const Specs = z.object({
+const ServerVersion = z.object({ version: z.string() });
+const KernelSpecs = z.object({
   default: z.string(),
   kernelspecs: z.record(z.string(), z.object({ spec: z.object({ language: z.string().optional() }) })),
 });
 
-/** Starts the engine whose sessions are kernels of a Jupyter server. It must be there, take the token and have the kernel. */
+/** Starts the engine whose sessions are kernels of a Jupyter server, which must answer, accept the token and have the kernel. */
 export async function startJupyterEngine({ signal, ...input }: JupyterEngineOptions): Promise<Engine> {
-  const { url, token, kernelName } = parse(Options, input);
+  const { url, token, kernelName } = parse(EngineOptions, input);
   const server = new JupyterServer(new URL(url), token);
-  await server.ask(Version, 'GET', 'api', { timeoutMs: PROBE_TIMEOUT_MS, signal });
+  await server.ask(ServerVersion, 'GET', 'api', { timeoutMs: PROBE_TIMEOUT_MS, signal });
   const name = await chooseKernel(server, kernelName, signal);
   return new JupyterEngine(server, name, await readSources());
 }
@@ -65,7 +65,7 @@ class JupyterEngine implements Engine {
     refuseImpossible(options);
     const opening = this.#open(options, () => this.#sessions.delete(opening));
     this.#sessions.add(opening);
-    opening.catch(() => this.#sessions.delete(opening)); // reported to who waits for it
+    opening.catch(() => this.#sessions.delete(opening)); // reported to whoever waits for it
     return opening;
   }
 
@@ -79,7 +79,7 @@ class JupyterEngine implements Engine {
 
   async #close(): Promise<void> {
     const closings = [...this.#sessions].map(async (opening) => {
-      const session = await opening.catch(() => undefined); // reported to who asked for it
+      const session = await opening.catch(() => undefined); // reported to whoever asked for it
       await session?.close();
     });
     const failures = (await Promise.allSettled(closings)).flatMap((result) =>
@@ -91,12 +91,12 @@ class JupyterEngine implements Engine {
   async #open({ id, limits, environment, signal }: OpenOptions, onClosed: () => void): Promise<JupyterSession> {
     const directory = `vivarium-${randomBytes(8).toString('hex')}`;
     await using stack = new AsyncDisposableStack();
-    const workspace = new JupyterWorkspace(this.#server, directory);
+    const workspace = new JupyterWorkspace(this.#server, directory, limits.fileMb * 2 ** 20);
     stack.defer(() => workspace.destroy());
     await workspace.create();
     const options: KernelOptions = { name: this.#kernelName, directory, environment, sources: this.#sources };
     const kernel = await Kernel.start(this.#server, options, signal);
-    stack.move(); // complete: the session owns both now
+    stack.move(); // the session owns both now
     return new JupyterSession({
       id,
       isolation: this.isolation,
@@ -119,7 +119,7 @@ async function chooseKernel(server: JupyterServer, wanted: string | undefined, s
         '`jupyter server list` shows it where the server runs.',
     );
   }
-  const { default: standard, kernelspecs } = server.parse(Specs, 'GET api/kernelspecs', answer);
+  const { default: standard, kernelspecs } = server.parse(KernelSpecs, 'GET api/kernelspecs', answer);
   const name = wanted ?? standard;
   const isPython = ([, { spec }]: (typeof entries)[number]): boolean => (spec.language ?? 'python') === 'python';
   const entries = Object.entries(kernelspecs);
@@ -132,10 +132,10 @@ async function chooseKernel(server: JupyterServer, wanted: string | undefined, s
   );
 }
 
-/** What was asked for in words and cannot be had must not be left out silently. */
+/** An option that cannot be honoured is refused rather than ignored. */
 function refuseImpossible({ mounts, limits, readOnly }: OpenOptions): void {
   const wish = [
-    ...(mounts.length > 0 ? ['show directories of this host (`mounts`)'] : []),
+    ...(mounts.length > 0 ? ['show directories of this machine (`mounts`)'] : []),
     ...(limits.cpuMs === null ? [] : ['limit processor time (`cpuMs`)']),
     ...(readOnly ? ['be kept from writing (`readOnly`)'] : []),
   ][0];

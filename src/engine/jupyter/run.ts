@@ -1,102 +1,90 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
-import type { Listener, SavedFigure } from '../../execution/event.ts';
-import type { DataFrameSummary, StreamBytes, VariableChanges } from '../../execution/execution.ts';
+import type { Listener } from '../../execution/event.ts';
+import type { Json } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
+import type { ActiveRun } from '../base-session.ts';
 import type { RunRequest } from '../engine.ts';
-import { DataFrameSummaries, SavedFigures, VariableChanges as Changes } from '../python-words.ts';
-import type { Request } from './kernel/channel.ts';
-import { answerIn, ask, tell } from './kernel/companion.ts';
+import { parseJson, ProtocolViolation } from '../hostile-json.ts';
+import { DataFrameSummaries, SavedFigures, VariableChanges } from '../python-words.ts';
+import { NO_REPORT, type RunEnd, type RunReport, type RunResult } from '../run-end.ts';
+import type { KernelRequest } from './kernel/channel.ts';
+import { answerIn, command, question } from './kernel/companion.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import type { KernelMessage, Reply } from './kernel/message.ts';
-import { Showing } from './showing.ts';
+import type { KernelMessage, KernelReply } from './kernel/message.ts';
+import { RunOutput } from './run-output.ts';
 
-/** A kernel that was interrupted once is not interrupted again: its last word gets so much time, and then it is given up. */
-const LAST_WORD_MS = 5000;
+/** A kernel that was interrupted once is not interrupted again. It gets this much time to report, and is then given up. */
+const REPORT_TIMEOUT_MS = 5000;
 const MAX_VALUE_CHARS = 10_000;
 const MAX_TRACEBACK_CHARS = 50_000;
-const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
+const UNPROTECTED = 'a Jupyter kernel has no twin: a crash, or an interrupt that is not heeded, costs all variables';
+const UNHEEDED = 'the program did not heed its interrupt, and the kernel was ended';
+
 const Finish = z.object({
-  variables: Changes,
+  variables: VariableChanges,
   dataframes: DataFrameSummaries,
   saved: SavedFigures,
   value: z.string().nullable(),
 });
 
-type StopCause = 'wall' | 'cancelled';
+type JupyterStopCause = 'wall' | 'cancelled';
 
-/** What is known of a run when it has ended. */
-export interface RunFacts {
-  readonly outcome: Outcome;
-  readonly error: PythonError | null;
-  /** Why the kernel was lost; null when it goes on. */
-  readonly loss: string | null;
-  readonly variables: VariableChanges;
-  readonly dataframes: readonly DataFrameSummary[];
-  readonly saved: readonly SavedFigure[];
-  /** JSON text of the variable that was asked for. */
-  readonly value: string | null;
-  readonly durationMs: number;
-  readonly outputBytes: StreamBytes;
-  /** Why output is missing, if some is. */
-  readonly dropped: string | null;
-}
-
-type Ending = Pick<RunFacts, 'outcome' | 'error' | 'loss' | 'variables' | 'dataframes' | 'saved' | 'value'>;
-
-interface RunParts {
+interface JupyterRunParts {
   readonly request: RunRequest;
-  readonly hear: Listener;
+  readonly listener: Listener;
   readonly graceMs: number;
 }
 
-/** One run of code in a kernel: sends it, hears it out, stops it in time, and asks what became of the variables. */
-export class Run {
-  /** Says what came of it, whether everything was heard by then or not. */
-  readonly finished: Promise<RunFacts>;
+/** One run of code in a kernel: sends it, passes on its events, stops it in time, and asks what became of the variables. */
+export class JupyterRun implements ActiveRun {
+  readonly ended: Promise<RunEnd>;
   readonly #kernel: Kernel;
   readonly #request: RunRequest;
   readonly #graceMs: number;
-  readonly #showing: Showing;
+  readonly #output: RunOutput;
   readonly #startedAt = performance.now();
-  #current: Request | null = null;
-  #stopCause: StopCause | null = null;
+  #current: KernelRequest | null = null;
+  #stopCause: JupyterStopCause | null = null;
   #stopping: Promise<void> = Promise.resolve();
   #isOver = false;
 
-  constructor(kernel: Kernel, { request, hear, graceMs }: RunParts) {
+  constructor(kernel: Kernel, { request, listener, graceMs }: JupyterRunParts) {
     this.#kernel = kernel;
     this.#request = request;
     this.#graceMs = graceMs;
-    this.#showing = new Showing(hear, () => this.stop('cancelled'));
-    this.finished = this.#conduct();
+    this.#output = new RunOutput(listener, () => this.stop('cancelled'));
+    this.ended = this.#conduct();
   }
 
-  /** Waits until all events were heard. Throws what the listener has thrown, which has stopped the program. */
-  heard(): Promise<void> {
-    return this.#showing.events.heard();
+  get isDelivered(): boolean {
+    return this.#output.events.isDelivered;
   }
 
-  /** Interrupts first; a kernel that does not heed that is given up after the grace period. */
-  stop(cause: StopCause): void {
-    this.#showing.events.hurry();
+  delivered(): Promise<void> {
+    return this.#output.events.delivered();
+  }
+
+  /** Interrupts the program first. If it goes on, the kernel is given up after the grace period. */
+  stop(cause: JupyterStopCause): void {
+    this.#output.events.hurry();
     if (this.#stopCause !== null || this.#isOver) return;
     this.#stopCause = cause;
     if (this.#current !== null) this.#stopping = this.#interrupt(this.#current);
   }
 
-  async #conduct(): Promise<RunFacts> {
+  async #conduct(): Promise<RunEnd> {
     const onAbort = (): void => this.stop('cancelled');
     const { signal, timeoutMs } = this.#request;
     const timer = setTimeout(() => this.stop('wall'), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted === true) this.stop('cancelled');
     try {
-      const ending = this.#stopCause === null ? await this.#execute() : neverRan();
-      const { outputBytes, dropped } = this.#showing;
-      return { ...ending, durationMs: performance.now() - this.#startedAt, outputBytes, dropped };
+      const result = this.#stopCause === null ? await this.#execute() : neverRan();
+      const { outputBytes, dropped } = this.#output;
+      return { ...result, durationMs: performance.now() - this.#startedAt, outputBytes, dropped };
     } finally {
       this.#isOver = true;
       clearTimeout(timer);
@@ -104,18 +92,18 @@ export class Run {
     }
   }
 
-  async #execute(): Promise<Ending> {
+  async #execute(): Promise<RunResult> {
     const { code, echo, svg = false } = this.#request;
-    const begun = this.#kernel.send(tell('begin', echo, svg));
+    const begun = this.#kernel.send(command('begin', echo, svg));
     const run = this.#kernel.send({ code, isSilent: false, stopOnError: false }, (message: KernelMessage) =>
-      this.#showing.add(message),
+      this.#output.add(message),
     );
     this.#current = run;
     const ending = await run.ending;
     this.#current = null;
     await this.#stopping; // a late interrupt must not hit what comes next
     if ('loss' in ending) return this.#lost(ending.loss);
-    if (!ending.isWhole) this.#showing.miss('the kernel did not say when its output was complete');
+    if (!ending.isWhole) this.#output.miss('the kernel did not say when its output was complete');
     const beginning = await begun.ending;
     const isReady = 'reply' in beginning && beginning.reply.status === 'ok';
     if (isReady && (ending.reply.status === 'ok' || ending.reply.status === 'error' || this.#stopCause !== null)) {
@@ -124,11 +112,12 @@ export class Run {
     return this.#lost('what the program has done to Python keeps the kernel from running code');
   }
 
-  /** The clock still runs: values may be slow to describe. */
-  async #finish(reply: Reply): Promise<Ending> {
-    const request = this.#kernel.send(ask('finish', this.#request.resultVariable ?? null));
+  /** Asks for the report. The clock still runs, because values may be slow to describe. */
+  async #finish(reply: KernelReply): Promise<RunResult> {
+    const request = this.#kernel.send(question('finish', this.#request.resultVariable ?? null));
     if (this.#stopCause === null) this.#current = request;
-    const timer = this.#stopCause === null ? undefined : setTimeout(() => this.#kernel.giveUp(UNHEEDED), LAST_WORD_MS);
+    const giveUp = (): void => this.#kernel.giveUp(UNHEEDED);
+    const timer = this.#stopCause === null ? undefined : setTimeout(giveUp, REPORT_TIMEOUT_MS);
     const ending = await request.ending;
     clearTimeout(timer);
     this.#current = null;
@@ -136,13 +125,14 @@ export class Run {
     if ('loss' in ending) return this.#lost(ending.loss);
     const found = answerIn(Finish, ending);
     const error = errorIn(reply);
-    const told = 'answer' in found ? found.answer : { variables: UNTOUCHED, dataframes: [], saved: [], value: null };
-    return { outcome: this.#outcomeOf(error), error, loss: null, ...told };
+    const answer = 'answer' in found ? { ...found.answer, value: valueIn(found.answer.value) } : {};
+    const report: RunReport = { ...NO_REPORT, unprotected: UNPROTECTED, error, ...answer };
+    return { outcome: this.#outcomeOf(error), report, event: null };
   }
 
-  async #interrupt(request: Request): Promise<void> {
+  async #interrupt(request: KernelRequest): Promise<void> {
     const grace = (): Promise<boolean> => sleep(this.#graceMs, false, { ref: false });
-    await Promise.race([request.started, grace()]); // before that it would be lost on its way
+    await Promise.race([request.started, grace()]); // an earlier interrupt would get lost
     try {
       await this.#kernel.interrupt();
     } catch (error) {
@@ -157,37 +147,27 @@ export class Run {
     return error === null ? { status: 'succeeded' } : { status: 'raised' };
   }
 
-  #outcomeOfStop(cause: StopCause): Outcome {
+  #outcomeOfStop(cause: JupyterStopCause): Outcome {
     if (cause === 'cancelled') return { status: 'cancelled' };
     return { status: 'timed-out', limit: 'wall', limitMs: this.#request.timeoutMs };
   }
 
-  /** Whatever may go on there must not go on unseen. */
-  #lost(reason: string): Ending {
+  /** The kernel is ended, so that nothing goes on in it unseen. */
+  #lost(reason: string): RunResult {
     const cause = this.#kernel.isDisconnected ? ({ cause: 'connection' } as const) : {};
     this.#kernel.giveUp(reason);
     const crashed: Outcome = { status: 'crashed', signal: null, exitCode: null, reason, ...cause };
     const outcome = this.#stopCause === null ? crashed : this.#outcomeOfStop(this.#stopCause);
-    return { outcome, error: null, loss: reason, variables: UNTOUCHED, dataframes: [], saved: [], value: null };
+    return { outcome, report: { ...NO_REPORT, unprotected: UNPROTECTED }, event: { status: 'lost', reason } };
   }
 }
 
-const UNHEEDED = 'the program did not heed its interrupt, and the kernel was ended';
-
-function neverRan(): Ending {
-  return {
-    outcome: { status: 'cancelled' },
-    error: null,
-    loss: null,
-    variables: UNTOUCHED,
-    dataframes: [],
-    saved: [],
-    value: null,
-  };
+function neverRan(): RunResult {
+  return { outcome: { status: 'cancelled' }, report: { ...NO_REPORT, unprotected: UNPROTECTED }, event: null };
 }
 
-/** From the reply, which no limit on output drops. `exit()` and `sys.exit(0)` end a program well. */
-function errorIn(reply: Reply): PythonError | null {
+/** Taken from the reply, which no limit on output can drop. `exit()` and `sys.exit(0)` are not errors. */
+function errorIn(reply: KernelReply): PythonError | null {
   if (reply.status !== 'error') return null;
   const { ename: name, evalue: value, traceback } = reply;
   if (name === 'SystemExit' && ['', '0', 'None'].includes(value)) return null;
@@ -196,4 +176,15 @@ function errorIn(reply: Reply): PythonError | null {
     value: value.slice(0, MAX_VALUE_CHARS),
     traceback: escapeAnsi(traceback.join('\n')).slice(0, MAX_TRACEBACK_CHARS),
   };
+}
+
+/** Text that is not JSON counts as no value: only the program itself can have put it there. */
+function valueIn(text: string | null): { readonly json: Json } | null {
+  if (text === null) return null;
+  try {
+    return { json: parseJson(Buffer.from(text)) as Json };
+  } catch (error) {
+    if (error instanceof ProtocolViolation) return null;
+    throw error;
+  }
 }

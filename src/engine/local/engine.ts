@@ -1,16 +1,18 @@
-import type { Engine, HostSession } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { createInstance } from './instance/instance.ts';
 import type { LocalEngineOptions } from './options.ts';
-import { takePremises } from './premises/premises.ts';
-import { ZygoteLauncher } from './zygote/launcher.ts';
+import type { LocalSession } from './session.ts';
+import { ZygoteStarter } from './zygote/starter.ts';
 
-/** Starts the engine that runs sessions on this machine: its Python first, and the engine itself is loaded meanwhile. */
-export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<HostSession>> {
+/** Starts the engine that runs sessions on this machine. Python starts first, and the engine's code is loaded meanwhile. */
+export async function startLocalEngine(options: LocalEngineOptions): Promise<Engine<LocalSession>> {
   await using stack = new AsyncDisposableStack();
-  const premises = await takePremises(options.config.dataDir, options.cacheDir, stack);
-  const launcher = stack.use(new ZygoteLauncher(options, premises));
-  launcher.prepare();
+  const instance = await createInstance(options.config.dataDir, options.cacheDir, stack);
+  const starter = stack.use(new ZygoteStarter(options, instance));
+  starter.prepare();
+  options.onLaunch?.();
   const { LocalEngine } = await import('./local-engine.ts');
-  const engine = new LocalEngine(options, { premises, launcher, owned: stack.move() });
+  const engine = new LocalEngine(options, { instance, starter, owned: stack.move() });
   try {
     await engine.warmUp(options.signal);
     return engine;

@@ -1,11 +1,11 @@
 import type { Isolation, Mechanism } from '../../execution/isolation.ts';
-import type { Ready } from './zygote/zygote.ts';
+import type { ZygoteReady } from './zygote/zygote.ts';
 
 /**
- * What the walls of a zygote's sessions consist of, from what it found when it built them. That they hold is tried by
- * its first workers, which end rather than run anything where they do not: see python/confine/selftest.py.
+ * What the walls of a zygote's sessions consist of, from what it found when it built them. Its first workers test that
+ * they hold, and end without running anything if they do not: see python/confine/selftest.py.
  */
-export function describeIsolation(ready: Ready): Isolation {
+export function describeIsolation(ready: ZygoteReady): Isolation {
   const grouped: Mechanism[] = ready.cgroup === 'none' ? [] : ['cgroup'];
   const isWalled = ready.level === 'namespaces';
   const missing = [

@@ -2,37 +2,40 @@ import path from 'node:path';
 import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import type { Engine, HostSession, OpenOptions } from '../engine.ts';
-import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './premises/clean-up.ts';
+import type { Engine, OpenOptions } from '../engine.ts';
+import type { EnclosureOptions, Home } from './enclosure/options.ts';
+import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './instance/clean-up.ts';
+import { INSTANCE_NAMES, OWNER_SOCKET, type Instance } from './instance/instance.ts';
+import { occupancyOf } from './instance/lease.ts';
+import { WorkerSocket } from './instance/worker-socket.ts';
 import { describeIsolation } from './isolation.ts';
-import { occupancyOf } from './premises/lease.ts';
-import type { LinkOptions, Place } from './link/options.ts';
-import { Link } from './link/link.ts';
+import { Load } from './load.ts';
 import type { LocalEngineOptions } from './options.ts';
 import { Pool } from './pool.ts';
-import { INSTANCE_NAMES, OWNER_SOCKET, type Premises } from './premises/premises.ts';
-import { Reception } from './premises/reception.ts';
-import { LocalSession, type SessionHost } from './session.ts';
-import { writerOf } from './writer.ts';
-import type { ZygoteLauncher } from './zygote/launcher.ts';
-import { Zygote, type Ready } from './zygote/zygote.ts';
+import { LocalSession, type SessionSupport } from './session.ts';
+import { userOf } from './session-user.ts';
+import { Worker } from './worker/worker.ts';
+import type { ZygoteStarter } from './zygote/starter.ts';
+import { Zygote, type ZygoteReady } from './zygote/zygote.ts';
 
 interface Template {
   readonly zygote: Zygote;
-  readonly ready: Ready;
+  readonly ready: ZygoteReady;
 }
 
-/** What an engine is built on. */
-interface Foundations {
-  readonly premises: Premises;
-  readonly launcher: ZygoteLauncher;
+interface LocalEngineParts {
+  readonly instance: Instance;
+  readonly starter: ZygoteStarter;
+  /** Is disposed of last, when the engine closes. */
   readonly owned: AsyncDisposableStack;
 }
 
-export class LocalEngine implements Engine<HostSession>, SessionHost {
+/** Sessions as processes of this machine, all of them forked from one zygote. */
+export class LocalEngine implements Engine<LocalSession>, SessionSupport {
+  readonly load = new Load();
   readonly #options: LocalEngineOptions;
-  readonly #premises: Premises;
-  readonly #launcher: ZygoteLauncher;
+  readonly #instance: Instance;
+  readonly #starter: ZygoteStarter;
   readonly #pool: Pool;
   readonly #owned: AsyncDisposableStack;
   readonly #sessions = new Set<LocalSession>();
@@ -41,15 +44,15 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
   #cleaning: Promise<unknown>;
-  #links = 0;
+  #enclosures = 0;
 
-  constructor(options: LocalEngineOptions, { premises, launcher, owned }: Foundations) {
+  constructor(options: LocalEngineOptions, { instance, starter, owned }: LocalEngineParts) {
     this.#options = options;
-    this.#premises = premises;
-    this.#launcher = launcher;
+    this.#instance = instance;
+    this.#starter = starter;
     this.#owned = owned;
-    this.#cleaning = cleanUpAfterOthers(premises.sessionsRoot);
-    this.#pool = new Pool(options.config.poolSize, (link) => this.openLink(link));
+    this.#cleaning = cleanUpAfterOthers(instance.sessionsRoot);
+    this.#pool = new Pool(options.config.poolSize, (enclosure) => this.openWorker(enclosure));
   }
 
   get isolation(): Isolation {
@@ -65,33 +68,33 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
     this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
   }
 
-  async open(options: OpenOptions): Promise<HostSession> {
+  async open(options: OpenOptions): Promise<LocalSession> {
     const { limits, mounts, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
     if (this.isolation.level !== 'namespaces') assertInPlace(mounts);
     const wanted = await this.#asUser({ limits, mounts, network, readOnly, twins });
-    const link = this.#pool.claim(wanted) ?? (await this.openLink(wanted, options.signal));
-    const session = new LocalSession(options.id, this, link, environment);
+    const worker = this.#pool.claim(wanted) ?? (await this.openWorker(wanted, options.signal));
+    const session = new LocalSession({ id: options.id, support: this, worker, environment });
     this.#sessions.add(session);
     return session;
   }
 
-  async #asUser(options: LinkOptions): Promise<LinkOptions> {
-    const uid = await writerOf(options.mounts, this.isolation);
+  async #asUser(options: EnclosureOptions): Promise<EnclosureOptions> {
+    const uid = await userOf(options.mounts, this.isolation);
     return uid === null ? options : { ...options, uid };
   }
 
-  async openLink(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
+  async openWorker(options: EnclosureOptions, signal?: AbortSignal): Promise<Worker> {
     this.#assertOpen();
     const { zygote } = await this.#warmTemplate(signal);
-    this.#links += 1;
-    const { reception, sessionsDir } = this.#premises;
-    return Link.open(`s${this.#links}`, { zygote, reception, sessionsDir }, options, signal);
+    this.#enclosures += 1;
+    const { workerSocket, sessionsDir } = this.#instance;
+    return Worker.open(`s${this.#enclosures}`, { zygote, workerSocket, sessionsDir }, options, signal);
   }
 
-  async removePlace(place: Place): Promise<void> {
+  async removeHome(home: Home): Promise<void> {
     for (const session of this.#sessions) if (session.isClosing) this.#sessions.delete(session);
-    await removeTree(path.join(this.#premises.sessionsDir, place.workspace));
+    await removeTree(path.join(this.#instance.sessionsDir, home.workspace));
   }
 
   close(): Promise<void> {
@@ -105,9 +108,9 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
   async #close(): Promise<void> {
     this.#pool.close();
     const template = await this.#template?.catch(() => null);
-    await template?.zygote.close(); // takes every session along
+    await template?.zygote.close(); // ends every session with it
     await this.#cleaning;
-    await removeGroups(this.#groupDirectories, `${this.#premises.instance}.`); // also of a zygote killed before it was ready
+    await removeGroups(this.#groupDirectories, `${this.#instance.name}.`); // including those of a zygote that was killed before it was ready
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#owned.disposeAsync();
   }
@@ -116,7 +119,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
     if (this.#closing !== null) throw new VivariumError('ENGINE_CLOSED', 'The host is closed. Create a new one.');
   }
 
-  /** The zygote; a new one when the last has died. */
+  /** The zygote, or a new one if the last has died. */
   #warmTemplate(signal?: AbortSignal): Promise<Template> {
     this.#template ??= this.#startZygote(signal).catch((error: unknown) => {
       this.#template = null;
@@ -126,7 +129,7 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
   }
 
   async #startZygote(signal?: AbortSignal): Promise<Template> {
-    const { process, name } = this.#launcher.next();
+    const { process, name } = this.#starter.next();
     const template = await Zygote.start(process, signal);
     this.#groupDirectories = template.ready.groupDirectories;
     const cleaned = template.zygote.exited.then(async () => {
@@ -141,19 +144,19 @@ export class LocalEngine implements Engine<HostSession>, SessionHost {
 
   async #removeStaleGroups(): Promise<void> {
     await removeStaleGroups(this.#groupDirectories, async (instance) => {
-      const directory = path.join(this.#premises.sessionsRoot, instance);
+      const directory = path.join(this.#instance.sessionsRoot, instance);
       return (await occupancyOf(directory, OWNER_SOCKET).catch(() => 'unmarked')) === 'occupied';
     });
   }
 }
 
-/** Nobody waits for it but whoever closes the engine. */
+/** Only closing the engine waits for it. */
 async function cleanUpAfterOthers(sessionsRoot: string): Promise<void> {
   const sessions = { directory: sessionsRoot, names: INSTANCE_NAMES, socket: OWNER_SOCKET, isOwn: true };
-  await Promise.all([removeAbandoned(sessions), Reception.removeAbandoned()]);
+  await Promise.all([removeAbandoned(sessions), WorkerSocket.removeAbandoned()]);
 }
 
-/** Without a root of its own a session finds at a path what the host has there, and nothing else. */
+/** Without a root of its own, a session finds at a path what this machine has there. */
 function assertInPlace(mounts: readonly Mount[]): void {
   const moved = mounts.find(({ source, target }) => path.resolve(source) !== path.resolve(target));
   if (moved === undefined) return;

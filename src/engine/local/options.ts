@@ -1,11 +1,8 @@
-import type { Config } from '../../config.ts';
-import type { ZygoteProcess } from './zygote/process.ts';
+import type { StarterOptions } from './zygote/starter.ts';
 
-export interface LocalEngineOptions {
-  readonly config: Config;
-  readonly python: string;
-  readonly cacheDir: string;
-  /** A process for the first zygote that was started already; it is used if it fits, and else ended. */
-  readonly headStart?: ZygoteProcess;
+export interface LocalEngineOptions extends StarterOptions {
+  /** Called once Python has its configuration. While it gets ready, the caller can load other code. */
+  readonly onLaunch?: () => void;
+  /** Gives up starting. */
   readonly signal?: AbortSignal;
 }

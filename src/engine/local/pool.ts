@@ -1,39 +1,39 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LinkOptions } from './link/options.ts';
-import type { Link } from './link/link.ts';
+import type { EnclosureOptions } from './enclosure/options.ts';
+import type { Worker } from './worker/worker.ts';
 
 const RETRY_MS = 1000;
-/** Whoever has just claimed a session is about to use it, and gets the processor to himself. */
+/** A session that was just claimed is about to run code, and gets the processor to itself. */
 const REFILL_DELAY_MS = 30;
 
 /** Workers that wait, confined and idle, each with its own empty workspace. Opening a session is claiming one. */
 export class Pool {
   readonly #size: number;
-  readonly #open: (options: LinkOptions) => Promise<Link>;
-  readonly #ready: Link[] = [];
-  /** What most sessions ask for; unknown until the engine has warmed up. */
-  #usual: LinkOptions | null = null;
+  readonly #open: (options: EnclosureOptions) => Promise<Worker>;
+  readonly #ready: Worker[] = [];
+  /** What most sessions ask for. Unknown until the engine has warmed up. */
+  #usual: EnclosureOptions | null = null;
   #opening = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(size: number, open: (options: LinkOptions) => Promise<Link>) {
+  constructor(size: number, open: (options: EnclosureOptions) => Promise<Worker>) {
     this.#size = size;
     this.#open = open;
   }
 
-  start(usual: LinkOptions): void {
+  start(usual: EnclosureOptions): void {
     this.#usual = usual;
     this.fill();
   }
 
   /** A ready worker, if one fits what is wanted. The pool refills in the background. */
-  claim(wanted: LinkOptions): Link | null {
+  claim(wanted: EnclosureOptions): Worker | null {
     if (this.#usual === null || !isDeepStrictEqual(wallsOf(wanted), wallsOf(this.#usual))) return null;
-    const link = this.#ready.shift() ?? null;
-    if (link !== null) link.options = wanted; // the limits that the host keeps may differ
+    const worker = this.#ready.shift() ?? null;
+    worker?.enclosure.setOptions(wanted); // the limits that are not built into a worker may differ
     this.#fillAfter(REFILL_DELAY_MS);
-    return link;
+    return worker;
   }
 
   fill(): void {
@@ -44,32 +44,32 @@ export class Pool {
     }
   }
 
-  /** Opens no more; those that wait end with their zygote. */
+  /** Opens no more workers. Those that wait end with their zygote. */
   close(): void {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  async #add(usual: LinkOptions): Promise<void> {
+  async #add(usual: EnclosureOptions): Promise<void> {
     this.#opening += 1;
     try {
-      const link = await this.#open(usual);
-      this.#ready.push(link);
-      void link.exited.then(() => this.#discard(link));
+      const worker = await this.#open(usual);
+      this.#ready.push(worker);
+      void worker.exited.then(() => this.#discard(worker));
     } catch {
-      // Whoever opens a session next meets the same error and reports it; here it is only tried again later.
+      // Whoever opens a session next gets the same error and reports it. Here it is only tried again later.
       this.#fillAfter(RETRY_MS);
     } finally {
       this.#opening -= 1;
     }
   }
 
-  /** A worker that ended while it waited is nobody's loss. */
-  #discard(link: Link): void {
-    const index = this.#ready.indexOf(link);
+  /** A worker that ended while it waited is replaced. */
+  #discard(worker: Worker): void {
+    const index = this.#ready.indexOf(worker);
     if (index < 0) return;
     this.#ready.splice(index, 1);
-    void link.close();
+    void worker.close();
     this.#fillAfter(RETRY_MS);
   }
 
@@ -82,8 +82,8 @@ export class Pool {
   }
 }
 
-/** The part of the options that is built into a worker; the host keeps the other limits, and twins do no harm. */
-function wallsOf({ limits, mounts, network, readOnly, uid }: LinkOptions): object {
+/** The part of the options that is built into a worker. The other limits are enforced from outside, and twins do no harm. */
+function wallsOf({ limits, mounts, network, readOnly, uid }: EnclosureOptions): object {
   const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
   return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, readOnly, uid };
 }

@@ -1,58 +1,49 @@
-import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event, Listener } from '../../execution/event.ts';
-import type { DataFrameSummary, VariableChanges } from '../../execution/execution.ts';
-import type { Outcome, PythonError } from '../../execution/outcome.ts';
+import type { Outcome } from '../../execution/outcome.ts';
+import type { StateEvent } from '../../execution/state.ts';
+import type { ActiveRun } from '../base-session.ts';
 import type { RunRequest } from '../engine.ts';
 import { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
-import type { Exit } from './link/options.ts';
-import type { Link } from './link/link.ts';
-import { LONG_RUN_MS } from './link/vigil.ts';
-import type { DoneFrame, ResultFrame, WorkerFrame } from './link/worker-frame.ts';
+import { NO_REPORT, type RunEnd, type RunResult } from '../run-end.ts';
+import { crashed, outcomeOfExit, type Exit } from './enclosure/exit.ts';
+import { LONG_RUN_MS } from './enclosure/watch.ts';
+import type { Load } from './load.ts';
+import type { DoneFrame, ResultFrame, WorkerFrame } from './protocol/worker-frame.ts';
+import type { Worker } from './worker/worker.ts';
 
 const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
-/** More than the sockets hold: what comes after it was printed after the run's end. */
+/** More than the sockets hold, so that everything after it was printed after the end of the run. */
 const MAX_LATE_BYTES = 4 << 20;
-/** Far above what a worker of ours sends; who passes them forges frames. */
+/** Far above what our worker sends. Whoever exceeds them forges frames. */
 const MAX_RESULTS = 10_000;
 const MAX_RESULT_BYTES = 32 << 20;
-/** Runs as quick as this that follow each other as closely are a burst, in which the host stays awake for the next answer. */
+/** Runs that are as quick as this and follow each other as closely are a burst. */
 const BURST_MS = 0.5;
-const UNTOUCHED: VariableChanges = { added: [], changed: [], removed: [] };
 
 /** Why a run was stopped from outside. */
-type StopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace' | 'busy';
+type LocalStopCause = 'wall' | 'cpu' | 'cancelled' | 'memory' | 'workspace' | 'busy';
 
-/** What is known of a run when it has ended. */
-export interface RunFacts {
-  readonly outcome: Outcome;
-  readonly error: PythonError | null;
-  readonly status: 'preserved' | 'restored' | 'lost';
-  readonly reason: string | null;
-  readonly variables: VariableChanges;
-  readonly unprotected: string | null;
-  /** False when the code only looked at things. */
-  readonly mayHaveWritten: boolean;
-  /** The variable that was asked for, if there is one. */
-  readonly value: DoneFrame['value'];
-  readonly dataframes: readonly DataFrameSummary[];
-  readonly saved: DoneFrame['saved'];
-  readonly durationMs: number;
-  readonly outputBytes: { readonly stdout: number; readonly stderr: number };
+interface LocalRunParts {
+  readonly worker: Worker;
+  readonly request: RunRequest & { readonly filename: string };
+  readonly listener: Listener;
+  readonly load: Load;
+  /** Brings back the state after the worker was lost, and says what became of it. */
+  readonly recover: (exit: Exit, reason: string) => Promise<StateEvent>;
 }
 
-/** One run of code on a link: sends it, hears it out, stops it in time, and brings back the state if the worker is lost. */
-export class Run {
-  /** Says what came of it, whether everything was heard by then or not. */
-  readonly finished: Promise<RunFacts>;
-  readonly #link: Link;
-  readonly #request: RunRequest & { readonly filename: string };
+/** One run of code in a worker: sends it, passes on its events, stops it in time, and waits until its state is settled. */
+export class LocalRun implements ActiveRun {
+  readonly ended: Promise<RunEnd>;
+  readonly #parts: LocalRunParts;
+  readonly #worker: Worker;
   readonly #queue: EventQueue<Event>;
   readonly #ending = Promise.withResolvers<DoneFrame | Exit>();
   readonly #startedAt = performance.now();
-  #stopCause: StopCause | null = null;
+  #stopCause: LocalStopCause | null = null;
   #stopping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isKilled = false;
@@ -61,41 +52,62 @@ export class Run {
   #isEnding = false;
   #hasTouched = true;
 
-  constructor(link: Link, request: RunRequest & { readonly filename: string }, hear: Listener) {
-    this.#link = link;
-    this.#request = request;
+  constructor(parts: LocalRunParts) {
+    this.#parts = parts;
+    this.#worker = parts.worker;
     this.#queue = new EventQueue({
-      hear,
-      onPressure: (isFull) => link.holdOutput(isFull),
+      listener: parts.listener,
+      onPressure: (isFull) => this.#worker.channel.holdOutput(isFull),
       onLeft: () => this.stop('cancelled'),
     });
-    this.finished = this.#conduct();
+    this.ended = this.#conduct();
   }
 
-  /** Whether nothing is left to be waited for. */
-  get isHeard(): boolean {
-    return this.#queue.isHeard;
+  get isDelivered(): boolean {
+    return this.#queue.isDelivered;
   }
 
-  /** Waits until all events were heard. Throws what the listener has thrown, which has stopped the program. */
-  heard(): Promise<void> {
-    return this.#queue.heard();
+  delivered(): Promise<void> {
+    return this.#queue.delivered();
   }
 
-  /** Interrupts first; what does not heed that is killed after the grace period. */
-  stop(cause: StopCause): void {
+  /** Interrupts the program first. If it goes on, it is killed after the grace period. */
+  stop(cause: LocalStopCause): void {
     this.#queue.hurry();
     if (this.#stopCause !== null || this.#isEnding) return;
     this.#stopCause = cause;
     this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#kill() : this.#interrupt();
   }
 
-  async #conduct(): Promise<RunFacts> {
-    const { stdout, stderr, marks } = this.#link;
+  async #conduct(): Promise<RunEnd> {
+    const { stdout, stderr } = this.#worker.channel;
+    const isBurst = this.#startedAt < this.#worker.burstUntilMs;
+    this.#parts.load.begin();
+    this.#begin(this.#send());
+    if (isBurst) this.#stayAwake();
+    try {
+      const ending = await this.#ending.promise;
+      this.#isEnding = true;
+      const result = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
+      return {
+        ...result,
+        durationMs: performance.now() - this.#startedAt,
+        outputBytes: { stdout: stdout.end(), stderr: stderr.end() },
+        dropped: null,
+      };
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Sends the code. Nothing of the answer is read before the next turn of the event loop. */
+  #send(): { readonly mark: number; readonly opening: number | null } {
+    const { channel } = this.#worker;
+    const { stdout, stderr, marks } = channel;
     const opening = stdout.isDirty || stderr.isDirty ? marks.next() : null;
     const mark = marks.next();
-    const { id, code, echo, filename, resultVariable = null, svg = false } = this.#request;
-    this.#link.send({
+    const { id, code, echo, filename, resultVariable = null, svg = false } = this.#parts.request;
+    channel.send({
       type: 'run',
       id,
       code,
@@ -105,32 +117,24 @@ export class Run {
       svg,
       opening: opening === null ? null : marks.textOf(opening),
       mark: marks.textOf(mark),
+      linger: this.#parts.load.hasSpareCore,
     });
-    this.#begin(mark, opening); // while the worker reads: nothing of it is heard before the next turn of the loop
-    if (this.#startedAt < this.#link.burstUntilMs) this.#stayAwake();
-    try {
-      const ending = await this.#ending.promise;
-      this.#isEnding = true;
-      const end = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
-      const durationMs = performance.now() - this.#startedAt;
-      return { ...end, durationMs, outputBytes: { stdout: stdout.end(), stderr: stderr.end() } };
-    } finally {
-      this.#end();
-    }
+    return { mark, opening };
   }
 
-  #begin(mark: number, opening: number | null): void {
-    this.#link.onFrame = (frame) => this.#onFrame(frame);
-    this.#link.onOverstepped = (cause) => this.stop(cause);
-    this.#link.onExit = (exit) => this.#ending.resolve(exit);
-    if (!this.#link.isAlive) this.#ending.resolve(this.#link.exited);
+  #begin({ mark, opening }: { readonly mark: number; readonly opening: number | null }): void {
+    const { channel, enclosure } = this.#worker;
+    this.#worker.use({
+      onFrame: (frame) => this.#onFrame(frame),
+      onOverstep: (cause) => this.stop(cause),
+      onExit: (exit) => this.#ending.resolve(exit),
+    });
+    if (!this.#worker.isAlive) this.#ending.resolve(this.#worker.exited);
     for (const stream of ['stdout', 'stderr'] as const) {
-      this.#link[stream].begin(mark, opening, (text) =>
-        this.#queue.push({ type: 'output', stream, text }, text.length),
-      );
+      channel[stream].begin(mark, opening, (text) => this.#queue.push({ type: 'output', stream, text }, text.length));
     }
-    const { timeoutMs, signal } = this.#request;
-    this.#link.vigil.beginRun(() => this.#onLongRun());
+    const { timeoutMs, signal } = this.#parts.request;
+    enclosure.watch.beginRun(() => this.#onLongRun());
     if (timeoutMs < LONG_RUN_MS) this.#timer = setTimeout(() => this.#onTimeLimit(), timeoutMs);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.stop('cancelled');
@@ -138,7 +142,7 @@ export class Run {
 
   /** Most runs have ended by now, and need no timer of their own. */
   #onLongRun(): void {
-    const remainingMs = this.#request.timeoutMs - (performance.now() - this.#startedAt);
+    const remainingMs = this.#parts.request.timeoutMs - (performance.now() - this.#startedAt);
     this.#timer ??= setTimeout(() => this.#onTimeLimit(), Math.max(0, remainingMs));
   }
 
@@ -146,29 +150,31 @@ export class Run {
     if (!this.#isEnding) this.stop('wall');
   }
 
-  /** A processor that goes to sleep takes longer to wake up than a small run takes. */
+  /** Keeps the event loop turning during a burst: a core that goes to sleep takes longer to wake up than a small run. */
   #stayAwake(): void {
-    if (!this.#isEnding && performance.now() - this.#startedAt < BURST_MS) setImmediate(() => this.#stayAwake());
+    if (this.#isEnding || !this.#parts.load.hasSpareCore || performance.now() - this.#startedAt >= BURST_MS) return;
+    setImmediate(() => this.#stayAwake());
   }
 
   #end(): void {
     clearTimeout(this.#timer);
     const now = performance.now();
-    this.#link.burstUntilMs = now - this.#startedAt < BURST_MS ? now + BURST_MS : 0;
-    this.#link.vigil.endRun();
-    this.#link.vigil.rest(this.#hasTouched);
-    this.#request.signal?.removeEventListener('abort', this.#onAbort);
-    this.#link.onFrame = null;
-    this.#link.onOverstepped = null;
-    this.#link.onExit = null;
+    const { watch } = this.#worker.enclosure;
+    this.#parts.load.end();
+    this.#worker.burstUntilMs = now - this.#startedAt < BURST_MS ? now + BURST_MS : 0;
+    watch.endRun();
+    watch.rest(this.#hasTouched);
+    this.#parts.request.signal?.removeEventListener('abort', this.#onAbort);
+    this.#worker.release();
   }
 
   readonly #onAbort = (): void => this.stop('cancelled');
 
   #onFrame(frame: WorkerFrame): void {
-    if (frame.type === 'result' && frame.id === this.#request.id) {
+    const { id } = this.#parts.request;
+    if (frame.type === 'result' && frame.id === id) {
       this.#addResult(frame);
-    } else if (frame.type === 'done' && frame.id === this.#request.id && !this.#isEnding) {
+    } else if (frame.type === 'done' && frame.id === id && !this.#isEnding) {
       this.#isEnding = true;
       this.#hasTouched = frame.touched;
       this.#ending.resolve(frame);
@@ -191,122 +197,93 @@ export class Run {
   }
 
   async #interrupt(): Promise<void> {
-    const problem = await this.#link.interrupt();
-    const ending = this.#ending.promise.then(() => true);
-    const heeded = problem === null && (await Promise.race([ending, sleep(this.#link.options.limits.graceMs, false)]));
-    if (!heeded) await this.#kill();
+    const problem = await this.#worker.interrupt();
+    const hasEnded = this.#ending.promise.then(() => true);
+    const { graceMs } = this.#worker.enclosure.options.limits;
+    if (problem === null && (await Promise.race([hasEnded, sleep(graceMs, false)]))) return;
+    await this.#kill();
   }
 
   async #kill(): Promise<void> {
     this.#isKilled = true;
-    await this.#link.endWorker();
+    await this.#worker.end();
   }
 
-  /** The worker has reported; output that was still under way then is complete once both marks came through. */
-  async #afterDone(done: DoneFrame): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
-    if (done.marked || this.#link.isOutputHeldUp) await this.#outputThrough(done.marked);
-    if (this.#stopping !== null) await this.#stopping; // a late interrupt must not hit the run after this one
-    if (this.#isKilled) await Promise.race([this.#link.exited, sleep(MARK_TIMEOUT_MS)]); // it spoke with its last breath
-    if (!this.#link.isAlive && !this.#link.isGuarded) {
-      if (done.changed) this.#link.discardState();
-      return this.#afterLoss(await this.#link.exited);
+  /** The worker has reported its end. Output that was still under way then is complete once both marks came through. */
+  async #afterDone(done: DoneFrame): Promise<RunResult> {
+    const { twins, channel, enclosure } = this.#worker;
+    if (done.marked || channel.isOutputHeldUp) await this.#receiveOutput(done.marked);
+    if (this.#stopping !== null) await this.#stopping; // a late interrupt must not hit the next run
+    if (this.#isKilled) await Promise.race([this.#worker.exited, sleep(MARK_TIMEOUT_MS)]); // it reported just before its end
+    if (!this.#worker.isAlive && !twins.isProtected) {
+      if (done.changed) twins.discardChange();
+      return this.#afterLoss(await this.#worker.exited);
     }
-    if (this.#request.isUndoable === false) this.#link.forgetPrevious();
-    if (this.#stopCause !== null && this.#link.isAlive) await this.#link.endLeftovers();
-    // A child that the kernel killed shows in the program as a broken pipe or the like: the fact is told instead.
-    const isOutOfMemory = done.memory || (done.error !== null && (await this.#link.hasRunOutOfMemory()));
-    return {
-      outcome: this.#outcomeOf(done, isOutOfMemory),
-      error: done.error,
-      status: 'preserved',
-      reason: null,
-      variables: done.variables,
-      unprotected: done.unprotected,
-      mayHaveWritten: done.touched,
-      value: done.value,
-      dataframes: done.dataframes,
-      saved: done.saved,
-    };
+    if (this.#parts.request.isUndoable === false) twins.forgetPrevious();
+    if (this.#stopCause !== null && this.#worker.isAlive) await this.#worker.endLeftovers();
+    // A child that the kernel killed shows in the program as a broken pipe or the like. The outcome says the cause.
+    const isOutOfMemory = done.memory || (done.error !== null && (await enclosure.hasRunOutOfMemory()));
+    return { outcome: this.#outcomeOf(done, isOutOfMemory), report: done, event: null };
   }
 
-  /** Waits for output that is under way; a slow consumer is waited for, unless the run was stopped. Whoever prints on is not. */
-  async #outputThrough(isMarked: boolean): Promise<void> {
-    const { stdout, stderr } = this.#link;
+  /** Waits for output under way, and for a slow consumer unless the run was stopped. It does not wait for leftovers that print on. */
+  async #receiveOutput(isMarked: boolean): Promise<void> {
+    const { channel } = this.#worker;
+    const { stdout, stderr } = channel;
     const most = Math.max(stdout.runBytes, stderr.runBytes) + MAX_LATE_BYTES;
     const isFlooded = (): boolean => stdout.runBytes > most || stderr.runBytes > most;
     if (isMarked) {
-      const marks = Promise.all([stdout.complete(), stderr.complete()]).then(() => true);
+      const marks = channel.reachMarks();
       while (!(await Promise.race([marks, sleep(MARK_TIMEOUT_MS, false, { ref: false })])))
         if (!this.#queue.isFull || isFlooded()) return;
-    } else while (this.#link.isOutputHeldUp && !isFlooded()) await sleep(HELD_UP_MS);
+    } else while (channel.isOutputHeldUp && !isFlooded()) await sleep(HELD_UP_MS);
+  }
+
+  async #afterLoss(exit: Exit): Promise<RunResult> {
+    await this.#stopping;
+    const outcome = this.#outcomeOfLoss(exit);
+    const event = await this.#parts.recover(exit, describeLoss(outcome));
+    return { outcome, report: NO_REPORT, event };
   }
 
   #outcomeOf(done: DoneFrame, isOutOfMemory: boolean): Outcome {
     if (this.#stopCause !== null) return this.#outcomeOfStop(this.#stopCause);
     if (done.error === null) return { status: 'succeeded' };
-    if (isOutOfMemory) return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
+    if (isOutOfMemory) return this.#outOfMemory();
     return { status: 'raised' };
   }
 
-  #outcomeOfStop(cause: StopCause): Outcome {
-    const { limits } = this.#link.options;
+  #outcomeOfStop(cause: LocalStopCause): Outcome {
+    const { limits } = this.#worker.enclosure.options;
     switch (cause) {
       case 'wall':
-        return { status: 'timed-out', limit: 'wall', limitMs: this.#request.timeoutMs };
+        return { status: 'timed-out', limit: 'wall', limitMs: this.#parts.request.timeoutMs };
       case 'cpu':
       case 'busy':
         return { status: 'timed-out', limit: 'cpu', limitMs: limits.cpuMs ?? 0 };
       case 'cancelled':
         return { status: 'cancelled' };
       case 'memory':
-        return { status: 'out-of-memory', limitMb: limits.memoryMb };
+        return this.#outOfMemory();
       case 'workspace':
-        return crashed(null, null, `it wrote more than the ${limits.workspaceMb} MB that the workspace may hold`);
+        return crashed(`it wrote more than the ${limits.workspaceMb} MB that the workspace may hold`);
     }
   }
 
-  async #afterLoss(exit: Exit): Promise<Omit<RunFacts, 'durationMs' | 'outputBytes'>> {
-    await this.#stopping;
-    const outcome = this.#outcomeOfLoss(exit);
-    const isRestored = !exit.isGone && (await this.#link.recover());
-    if (!isRestored) await this.#link.close();
-    return {
-      outcome,
-      error: null,
-      status: isRestored ? 'restored' : 'lost',
-      reason: describeLoss(outcome),
-      variables: UNTOUCHED,
-      unprotected: null,
-      mayHaveWritten: true,
-      value: null,
-      dataframes: [],
-      saved: [],
-    };
-  }
-
   #outcomeOfLoss(exit: Exit): Outcome {
+    const { violation } = this.#worker;
     if (this.#stopCause !== null) return this.#outcomeOfStop(this.#stopCause);
-    if (exit.cause === 'memory') return { status: 'out-of-memory', limitMb: this.#link.options.limits.memoryMb };
-    if (this.#link.violation !== null)
-      return crashed(null, null, `the worker broke the protocol: ${this.#link.violation}`);
-    return crashedBy(exit);
+    if (exit.cause === 'memory') return this.#outOfMemory();
+    if (violation !== null) return crashed(`the worker broke the protocol: ${violation}`);
+    return outcomeOfExit(exit);
+  }
+
+  #outOfMemory(): Outcome {
+    return { status: 'out-of-memory', limitMb: this.#worker.enclosure.options.limits.memoryMb };
   }
 }
 
-/** How a process ended, in words. */
-export function crashedBy(exit: Exit): Outcome {
-  if (exit.isGone)
-    return crashed(null, null, `the session's processes were ended from outside (${exit.cause ?? 'killed'})`);
-  if (exit.signal === null) return crashed(null, exit.code, `the process ended by itself with exit code ${exit.code}`);
-  const signal =
-    Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? `signal ${exit.signal}`;
-  return crashed(signal, null, `the process was killed by ${signal}`);
-}
-
-function crashed(signal: string | null, exitCode: number | null, reason: string): Outcome {
-  return { status: 'crashed', signal, exitCode, reason };
-}
-
+/** Why the state did not simply go on, from the outcome of the run that cost it. */
 function describeLoss(outcome: Outcome): string {
   switch (outcome.status) {
     case 'timed-out':

@@ -1,111 +1,69 @@
 import type { Limits } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Event, Listener, Summary } from '../../execution/event.ts';
-import type { Variable } from '../../execution/execution.ts';
+import type { Listener } from '../../execution/event.ts';
+import type { StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import { pulled } from '../../execution/pulled.ts';
-import type { HostSession, Rollback, RunRequest, TableRequest, Workspace } from '../engine.ts';
-import type { Exit, LinkOptions, Place } from './link/options.ts';
-import type { Link } from './link/link.ts';
-import { crashedBy, Run, type RunFacts } from './run.ts';
-import type { WorkerFrame } from './link/worker-frame.ts';
+import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
+import { BaseSession } from '../base-session.ts';
+import type { Rollback, RunRequest, TableRequest } from '../engine.ts';
+import type { RunEnd } from '../run-end.ts';
+import { outcomeOfExit, type Exit } from './enclosure/exit.ts';
+import type { EnclosureOptions, Home } from './enclosure/options.ts';
+import type { Load } from './load.ts';
+import { Recovery } from './recovery.ts';
+import { LocalRun } from './run.ts';
+import type { Worker } from './worker/worker.ts';
 import type { Overstep } from './zygote/zygote.ts';
 
 const INSPECT_ATTEMPTS = 3;
+/** The path of the workspace in a session that has a root of its own. */
+const WORKSPACE = '/workspace';
 
 /** What a session needs of its engine. */
-export interface SessionHost {
+export interface SessionSupport {
   readonly isolation: Isolation;
-  openLink(options: LinkOptions): Promise<Link>;
-  removePlace(place: Place): Promise<void>;
+  readonly load: Load;
+  openWorker(options: EnclosureOptions): Promise<Worker>;
+  removeHome(home: Home): Promise<void>;
 }
 
-/** What a worker ends with whose own machinery has failed; see worker.py. */
-const EXIT_BROKEN = 70;
-const MAX_BREAKDOWNS = 2;
-
-/** Something that happened to the state and has not been told yet. */
-interface Notice {
-  readonly status: 'preserved' | 'restored' | 'lost';
-  readonly reason: string;
-}
-
-/** An interpreter with state on this machine. It outlives its processes: what is lost is opened anew, and said. */
-export class LocalSession implements HostSession {
+interface LocalSessionParts {
   readonly id: string;
-  readonly isolation: Isolation;
-  readonly #host: SessionHost;
+  readonly support: SessionSupport;
+  readonly worker: Worker;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** A session on this machine. It outlives its processes: a lost one is replaced, and the next receipt says so. */
+export class LocalSession extends BaseSession {
+  readonly workspace: DirectoryWorkspace;
+  readonly #support: SessionSupport;
   readonly #environment: Readonly<Record<string, string>>;
-  #link: Link;
-  #generation = 1;
-  #notice: Notice | null = null;
-  #run: Run | null = null;
+  readonly #recovery = new Recovery(() => this.isClosing);
+  #worker: Worker;
   #recovering: Promise<void> | null = null;
   #opening: Promise<void> | null = null;
-  #closing: Promise<void> | null = null;
-  #questions = 0;
   #cells = 0;
-  #isFresh = false;
-  /** How often in a row the worker's own machinery has failed: a state that breaks it is not worth restoring. */
-  #breakdowns = 0;
   /** Why we ended the worker between runs. */
-  #verdict: string | null = null;
+  #endReason: string | null = null;
 
-  constructor(id: string, host: SessionHost, link: Link, environment: Readonly<Record<string, string>>) {
-    this.id = id;
-    this.#host = host;
-    this.#link = link;
+  constructor({ id, support, worker, environment }: LocalSessionParts) {
+    const { home, options, workspacePath: path } = worker.enclosure;
+    const { isolation } = support;
+    super(id, { ...isolation, network: options.network ? 'host' : isolation.network });
+    const sessionPath = isolation.files === 'private-root' ? WORKSPACE : path;
+    this.workspace = new DirectoryWorkspace({ path, uid: home.uid, startedEmpty: worker.startedEmpty, sessionPath });
+    this.#support = support;
     this.#environment = environment;
-    link.setEnvironment(environment);
-    this.isolation = { ...host.isolation, network: link.options.network ? 'host' : host.isolation.network };
-    this.#guard(link);
-  }
-
-  get isClosing(): boolean {
-    return this.#closing !== null;
-  }
-
-  get workspace(): Workspace {
-    const { workspacePath, place, wasBornEmpty } = this.#link;
-    return { path: workspacePath, uid: place.uid, wasBornEmpty };
-  }
-
-  async revive(): Promise<boolean> {
-    if (this.#readyLink === null) await this.#liveLink();
-    const isFresh = this.#isFresh;
-    this.#isFresh = false;
-    return isFresh;
-  }
-
-  stream(request: RunRequest): AsyncGenerator<Event, void, undefined> {
-    return pulled((hear) => this.run(request, hear));
-  }
-
-  async run(request: RunRequest, hear: Listener): Promise<Summary> {
-    const link = this.#readyLink ?? (await this.#liveLink());
-    this.#assertOpen(); // whoever closes it now finds the run, and stops it
-    const strays = { stdout: link.stdout.takeStrayBytes(), stderr: link.stderr.takeStrayBytes() };
-    this.#cells += 1;
-    const run = new Run(link, { filename: `<cell ${this.#cells}>`, ...request }, hear);
-    this.#run = run;
-    try {
-      const facts = await run.finished;
-      if (!run.isHeard) await run.heard();
-      return this.#summarise(request, await this.#settle(link, facts), strays);
-    } finally {
-      this.#run = null;
-    }
-  }
-
-  async interrupt(): Promise<void> {
-    this.#run?.stop('cancelled');
-    await this.#run?.finished;
+    this.#worker = worker;
+    this.#adopt(worker);
   }
 
   async rollback(): Promise<Rollback> {
-    const link = await this.#liveLink();
-    if (!link.canRollBack && link.isOneStepOld) return this.#beginAgain(link);
-    if (!link.canRollBack) {
+    const worker = await this.#liveWorker();
+    const { previousPid, isOneChangeOld } = worker.twins;
+    if (previousPid === null && isOneChangeOld) return this.#beginAgain(worker);
+    if (previousPid === null) {
       throw new VivariumError(
         'NOTHING_TO_ROLL_BACK',
         'There is no earlier state to go back to: nothing has changed the state since the session began, was restored or was rolled back. Only the last change can be undone.',
@@ -113,10 +71,10 @@ export class LocalSession implements HostSession {
     }
     let files: string | null = null;
     await this.#recoverBy(async () => {
-      files = await link.rollBack();
-      this.#generation += 1;
-      if (files === null) await this.#lose(link, 'the twin to roll back to was lost');
-      else this.#guard(link);
+      files = await worker.rollBack();
+      if (files !== null) return;
+      await worker.close();
+      this.state.note({ status: 'lost', reason: 'the twin to roll back to was lost' });
     });
     if (files === null) {
       throw new VivariumError(
@@ -124,42 +82,33 @@ export class LocalSession implements HostSession {
         'The earlier state was lost when it was needed; the session starts afresh.',
       );
     }
-    return { generation: this.#generation, files };
-  }
-
-  /** Before the first change there was a fresh interpreter, and another one is just the same. */
-  async #beginAgain(link: Link): Promise<Rollback> {
-    await link.close();
-    await (this.#opening = this.#reopen());
-    this.#isFresh = false;
-    this.#generation += 1;
-    return { generation: this.#generation, files: await this.#link.clearFiles(link.wasBornEmpty) };
+    return { generation: this.state.rollBack(), files };
   }
 
   async reset(): Promise<void> {
-    this.#assertOpen();
+    this.assertOpen();
     await this.#recovering;
-    await this.#link.close();
-    this.#notice = null;
-    this.#generation += 1;
-    await (this.#opening = this.#reopen());
+    await this.#worker.close();
+    this.state.reset();
+    await this.#reopen();
   }
 
   async inspect(): Promise<readonly Variable[]> {
     for (let attempt = 0; attempt < INSPECT_ATTEMPTS; attempt += 1) {
-      const answer = await this.#ask(await this.#liveLink(), { type: 'inspect' });
+      const answer = await (await this.#liveWorker()).ask({ type: 'inspect' });
       if (answer?.type === 'variables') return answer.variables;
     }
     throw new VivariumError(
       'ENGINE_FAILED',
-      `The process of session ${this.id} ends whenever its variables are looked at. Reset the session.`,
+      `The process of session ${this.id} ends whenever its variables are inspected. Reset the session.`,
     );
   }
 
   async writeTable(request: TableRequest): Promise<void> {
-    const answer = await this.#ask(await this.#liveLink(), { type: 'table', ...request });
+    const worker = await this.#liveWorker();
+    const answer = await worker.ask({ type: 'table', ...request });
     if (answer?.type !== 'table') {
-      const { timeoutMs } = this.#link.options.limits;
+      const { timeoutMs } = worker.enclosure.options.limits;
       throw new VivariumError(
         'TABLE_UNAVAILABLE',
         `The process was lost while it wrote the table "${request.name}", or took longer than ${timeoutMs} ms. The variables are as they were; export fewer rows, or raise the limits.`,
@@ -168,67 +117,91 @@ export class LocalSession implements HostSession {
     if (answer.problem !== null) throw new VivariumError('TABLE_UNAVAILABLE', answer.problem);
   }
 
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+  protected ensureInterpreter(): Promise<void> | undefined {
+    if (this.#recovering === null && !this.isClosing && this.#worker.isAlive) return undefined;
+    return this.#liveWorker().then(() => undefined);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  protected beginRun(request: RunRequest, listener: Listener): LocalRun {
+    const worker = this.#worker;
+    this.#cells += 1;
+    return new LocalRun({
+      worker,
+      request: { filename: `<cell ${this.#cells}>`, ...request },
+      listener,
+      load: this.#support.load,
+      recover: (exit, reason) => this.#recovery.recover(worker, exit, reason),
+    });
   }
 
-  async #close(): Promise<void> {
-    this.#run?.stop('cancelled');
-    await this.#link.close();
-    await this.#run?.finished;
+  /** A state that any fresh interpreter restores is restored at once, so that the next run need not wait for it. */
+  protected afterRun({ event }: RunEnd): Promise<void> | undefined {
+    if (event === null) this.#recovery.clear();
+    return event?.status === 'restored' && !this.#worker.isAlive && !this.isClosing ? this.#reopen() : undefined;
+  }
+
+  protected takeBackground(): StreamBytes {
+    const { stdout, stderr } = this.#worker.channel;
+    return { stdout: stdout.takeBackgroundBytes(), stderr: stderr.takeBackgroundBytes() };
+  }
+
+  protected async release(): Promise<void> {
+    const ended = this.stopRun();
+    await this.#worker.close();
+    await ended;
     await this.#recovering;
-    await this.#opening?.catch(() => undefined); // whoever waits for it hears why
-    await this.#host.removePlace(this.#link.place);
+    await this.#opening?.catch(() => undefined); // reported to whoever waits for it
+    await this.#support.removeHome(this.#worker.enclosure.home);
   }
 
-  /** Asks for something that is no run. Null when the worker is lost meanwhile; one that does not answer is ended, and so lost. */
-  async #ask(link: Link, question: Readonly<Record<string, unknown>>): Promise<WorkerFrame | null> {
-    this.#questions += 1;
-    const id = `question-${this.#questions}`;
-    const { promise, resolve } = Promise.withResolvers<WorkerFrame>();
-    link.onFrame = (frame: WorkerFrame): void => {
-      if ('id' in frame && frame.id === id) resolve(frame);
-    };
-    const timer = setTimeout(() => void link.endWorker(), link.options.limits.timeoutMs);
-    try {
-      link.send({ ...question, id });
-      return await Promise.race([promise, link.exited.then(() => null)]);
-    } finally {
-      clearTimeout(timer);
-      link.onFrame = null;
-      link.vigil.rest(false);
-    }
+  /** Before the first change there was a fresh interpreter, and another one is just the same. */
+  async #beginAgain(worker: Worker): Promise<Rollback> {
+    await worker.close();
+    await this.#reopen();
+    this.isFresh = false;
+    const files = worker.startedEmpty
+      ? await this.#worker.twins.clearFiles()
+      : 'kept: the workspace was not empty when the session began';
+    return { generation: this.state.rollBack(), files };
   }
 
-  #assertOpen(): void {
-    if (this.#closing !== null) {
-      throw new VivariumError(
-        'SESSION_CLOSED',
-        `Session ${this.id} is closed. Open a new one; its variables are gone.`,
-      );
-    }
-  }
-
-  /** The link, when there is nothing to wait for: as a rule. */
-  get #readyLink(): Link | null {
-    return this.#recovering === null && this.#closing === null && this.#link.isAlive ? this.#link : null;
-  }
-
-  /** The link to run on, after whatever recovery is going on; a lost one is opened anew on the same files. */
-  async #liveLink(): Promise<Link> {
-    this.#assertOpen();
+  /** The worker to run on, after any recovery that is going on. A lost one is replaced by a new one on the same files. */
+  async #liveWorker(): Promise<Worker> {
+    this.assertOpen();
     await this.#recovering;
-    const link = this.#link;
-    if (!link.isAlive && !link.isClosing) await this.#recoverIdle(link, await link.exited); // lost as a run was told its end
-    if (!this.#link.isAlive) await (this.#opening = this.#reopen());
-    return this.#link;
+    const worker = this.#worker;
+    if (!worker.isAlive && !worker.enclosure.isClosing) await this.#recoverIdle(worker, await worker.exited); // lost as its run ended
+    if (!this.#worker.isAlive) await this.#reopen();
+    return this.#worker;
   }
 
-  /** Sees to the state outside of runs, one thing after the other. */
+  #reopen(): Promise<void> {
+    return (this.#opening = this.#openAgain());
+  }
+
+  async #openAgain(): Promise<void> {
+    const { options, home } = this.#worker.enclosure;
+    const worker = await this.#support.openWorker({ ...options, home });
+    this.#worker = worker;
+    this.isFresh = true;
+    this.#adopt(worker);
+    if (this.isClosing) await worker.close();
+    this.assertOpen();
+  }
+
+  /** A run deals with the loss of its worker itself. A loss at another time is dealt with here. */
+  #adopt(worker: Worker): void {
+    worker.setEnvironment(this.#environment);
+    worker.belongTo({
+      onOverstep: (overstep) => void this.#recoverBy(() => this.#endBackground(worker, overstep)),
+      onExit: (exit) => {
+        if (this.isRunning || this.isClosing || worker.enclosure.isClosing) return;
+        void this.#recoverBy(() => this.#recoverIdle(worker, exit));
+      },
+    });
+  }
+
+  /** Does something to the state outside of runs, one thing after the other. */
   #recoverBy(work: () => Promise<void>): Promise<void> {
     const recovering: Promise<void> = (this.#recovering ?? Promise.resolve()).then(work).then(() => {
       if (this.#recovering === recovering) this.#recovering = null;
@@ -237,111 +210,26 @@ export class LocalSession implements HostSession {
     return recovering;
   }
 
-  async #reopen(): Promise<void> {
-    const link = await this.#host.openLink({ ...this.#link.options, place: this.#link.place });
-    this.#link = link;
-    this.#isFresh = true;
-    link.setEnvironment(this.#environment);
-    this.#guard(link);
-    if (this.#closing !== null) await link.close();
-    this.#assertOpen();
-  }
-
-  /** Watches for a worker that is lost while nothing runs; a loss during a run is the run's own business. */
-  #guard(link: Link): void {
-    link.onBackground = (overstep): void => {
-      void this.#recoverBy(() => this.#endBackground(link, overstep));
-    };
-    void link.exited.then((exit) => {
-      if (this.#run !== null || this.#closing !== null || link.isClosing) return;
-      void this.#recoverBy(() => this.#recoverIdle(link, exit));
-    });
-  }
-
-  /** Something of the session has passed a limit while no run was on. First goes what runs have left behind, then the worker. */
-  async #endBackground(link: Link, { cause, leftovers }: Overstep): Promise<void> {
-    if (this.#run !== null || this.#closing !== null || !link.isAlive || link.isClosing) return;
-    const what = describeOverstep(cause, link.options.limits);
+  /** The session has passed a limit while no run was on. What runs left behind is ended first, then the worker. */
+  async #endBackground(worker: Worker, { cause, leftovers }: Overstep): Promise<void> {
+    if (this.isRunning || this.isClosing || !worker.isAlive || worker.enclosure.isClosing) return;
+    const { options, watch } = worker.enclosure;
+    const what = describeOverstep(cause, options.limits);
     if (leftovers > 0 && cause !== 'busy') {
-      await link.endLeftovers();
-      this.#notice ??= { status: 'preserved', reason: `between runs, what was left running was ended: it ${what}` };
+      await worker.endLeftovers();
+      this.state.note({ status: 'preserved', reason: `between runs, what was left running was ended: it ${what}` });
     } else {
-      this.#verdict = `the program went on after its run and was ended: it ${what}`;
-      await link.endWorker();
+      this.#endReason = `the program went on after its run and was ended: it ${what}`;
+      await worker.end();
     }
-    link.vigil.rest(true);
+    watch.rest(true);
   }
 
-  async #recoverIdle(link: Link, exit: Exit): Promise<void> {
-    if (link.isAlive || link.isClosing || this.#closing !== null) return;
-    const outcome = crashedBy(exit);
-    const how = this.#verdict ?? (outcome.status === 'crashed' ? outcome.reason : outcome.status);
-    this.#verdict = null;
-    const reason = `between runs, ${how}`;
-    this.#generation += 1;
-    if (exit.code === EXIT_BROKEN) this.#breakdowns += 1;
-    if (!exit.isGone && this.#breakdowns < MAX_BREAKDOWNS && (await link.recover())) {
-      this.#notice ??= { status: 'restored', reason };
-      this.#guard(link);
-    } else if (isGuardedBirth(link)) {
-      this.#notice ??= { status: 'restored', reason };
-      await link.close();
-    } else await this.#lose(link, reason);
-  }
-
-  /** Sees what a loss really cost: at birth nothing, since any fresh interpreter is the same; a broken state is given up. */
-  async #settle(link: Link, facts: RunFacts): Promise<RunFacts> {
-    const isBroken = facts.outcome.status === 'crashed' && facts.outcome.exitCode === EXIT_BROKEN;
-    this.#breakdowns = isBroken ? this.#breakdowns + 1 : 0;
-    if (facts.status === 'restored' && this.#breakdowns >= MAX_BREAKDOWNS) {
-      await link.close();
-      return {
-        ...facts,
-        status: 'lost',
-        reason: 'what the program has done to Python breaks every run: a fresh interpreter',
-      };
-    }
-    if (facts.status !== 'lost' || this.#closing !== null || !isGuardedBirth(link)) return facts;
-    await (this.#opening = this.#reopen());
-    return { ...facts, status: 'restored' };
-  }
-
-  async #lose(link: Link, reason: string): Promise<void> {
-    this.#notice = { status: 'lost', reason };
-    await link.close();
-  }
-
-  /** The result's last part: what became of the state, worst news first. */
-  #summarise(request: RunRequest, facts: RunFacts, strays: { stdout: number; stderr: number }): Summary {
-    const isLoss = facts.status !== 'preserved';
-    if (isLoss) {
-      this.#generation += 1;
-      if (facts.status === 'restored') this.#guard(this.#link);
-    }
-    const notice = facts.status === 'lost' || this.#notice === null ? null : this.#notice;
-    this.#notice = null;
-    const reason = notice?.reason ?? facts.reason;
-    return {
-      id: request.id,
-      sessionId: this.id,
-      outcome: facts.outcome,
-      dataframes: facts.dataframes,
-      state: {
-        status: notice === null || notice.status === 'preserved' ? facts.status : notice.status,
-        generation: this.#generation,
-        variables: facts.variables,
-        ...(facts.unprotected !== null && { unprotected: facts.unprotected }),
-        ...(reason !== null && { reason }),
-      },
-      durationMs: facts.durationMs,
-      isolation: this.isolation,
-      outputBytes: facts.outputBytes,
-      mayHaveWritten: facts.mayHaveWritten,
-      savedFigures: facts.saved,
-      ...(facts.error !== null && { error: facts.error }),
-      ...(facts.value !== null && { value: facts.value.json }),
-      ...(strays.stdout + strays.stderr > 0 && { background: strays }),
-    };
+  async #recoverIdle(worker: Worker, exit: Exit): Promise<void> {
+    if (worker.isAlive || worker.enclosure.isClosing || this.isClosing) return;
+    const how = this.#endReason ?? outcomeOfExit(exit).reason;
+    this.#endReason = null;
+    this.state.note(await this.#recovery.recover(worker, exit, `between runs, ${how}`));
   }
 }
 
@@ -356,9 +244,4 @@ function describeOverstep(cause: Overstep['cause'], { memoryMb, workspaceMb, cpu
     case 'busy':
       return `used more than ${timeoutMs} ms of processor time after it had said that it was done`;
   }
-}
-
-/** A session that is to keep its state, and has none yet but that of a fresh interpreter. */
-function isGuardedBirth(link: Link): boolean {
-  return link.options.twins && link.isPristine;
 }

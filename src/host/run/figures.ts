@@ -1,19 +1,20 @@
+import { extensionOf } from '../../artifact/mime.ts';
 import type { ArtifactWriter } from '../../artifact/store.ts';
 import type { Event, SavedFigure } from '../../execution/event.ts';
 import type { ProducedFigure, ProducedFile, Result } from '../../execution/execution.ts';
 
-/** What a picture may be shown as, best first, and how a file of it is called. */
-const FORMS: readonly (readonly [mime: string, extension: string])[] = [
-  ['image/png', 'png'],
-  ['image/jpeg', 'jpg'],
-  ['image/svg+xml', 'svg'],
-  ['image/gif', 'gif'],
-  ['image/webp', 'webp'],
-  ['application/vnd.plotly.v1+json', 'plotly.json'],
-];
+/** The types that a picture may have, best first. */
+const PICTURE_TYPES = [
+  'image/png',
+  'image/jpeg',
+  'image/svg+xml',
+  'image/gif',
+  'image/webp',
+  'application/vnd.plotly.v1+json',
+] as const;
 const MAX_KEPT = 100;
 
-interface Picture {
+interface ShownPicture {
   readonly result: Result;
   readonly index: number;
   readonly number: number | undefined;
@@ -21,10 +22,10 @@ interface Picture {
 
 /** The pictures of one run: those that it showed, and those that it only saved. */
 export class RunFigures {
-  #pictures: Picture[] = [];
+  #pictures: ShownPicture[] = [];
   #results = 0;
 
-  hear(event: Event): void {
+  onEvent(event: Event): void {
     if (event.type === 'clear') {
       this.#pictures = [];
       this.#results = 0;
@@ -40,11 +41,11 @@ export class RunFigures {
     return this.#pictures.length > 0;
   }
 
-  /** Each picture once, with a copy kept: in the order in which they were shown, then those that were only saved. */
-  async *produced(
+  /** Keeps a copy of each picture, once. Pictures that were shown come in their order, then those that were only saved. */
+  async *collect(
     saved: readonly SavedFigure[],
     files: readonly ProducedFile[],
-    keep: Keep,
+    keep: KeepFigure,
   ): AsyncGenerator<ProducedFigure, void, undefined> {
     for (const [position, picture] of this.#pictures.entries()) {
       const file = saved.find(({ picture: shownAs }) => shownAs !== undefined && shownAs === picture.number);
@@ -63,30 +64,30 @@ export class RunFigures {
   }
 }
 
-export interface Keep {
+export interface KeepFigure {
   readonly store: ArtifactWriter;
   readonly sessionId: string;
   readonly executionId: string;
 }
 
-type Copy = Pick<ProducedFigure, 'mime' | 'sizeBytes' | 'id' | 'sha256' | 'notKept'>;
+type FigureCopy = Pick<ProducedFigure, 'mime' | 'sizeBytes' | 'id' | 'sha256' | 'notKept'>;
 
-async function keepShown(result: Result, number: number, keep: Keep): Promise<Copy> {
+async function keepShown(result: Result, number: number, keep: KeepFigure): Promise<FigureCopy> {
   const { store, sessionId, executionId } = keep;
-  const [mime, extension, content] = formOf(result) ?? ['', '', ''];
+  const [mime, content] = formOf(result) ?? ['', ''];
   await using draft = await store.draft();
   await draft.write(bytesOf(mime, content));
-  const name = `figure-${number}.${extension}`;
+  const name = `figure-${number}.${extensionOf(mime)}`;
   const { id, sizeBytes, sha256 } = draft.keep({ name, mime, sessionId, executionId });
   return { mime, sizeBytes, id, sha256 };
 }
 
-function tooMany(result: Result): Copy {
-  const [mime, , content] = formOf(result) ?? ['', '', ''];
+function tooMany(result: Result): FigureCopy {
+  const [mime, content] = formOf(result) ?? ['', ''];
   return { mime, sizeBytes: bytesOf(mime, content).length, notKept: `more than ${MAX_KEPT} pictures` };
 }
 
-function factsOf({ path, mime, sizeBytes, id, sha256, notKept }: ProducedFile): Copy & { readonly path: string } {
+function factsOf({ path, mime, sizeBytes, id, sha256, notKept }: ProducedFile): FigureCopy & { readonly path: string } {
   return {
     path,
     mime,
@@ -101,10 +102,11 @@ function about({ title, chart }: Pick<Result, 'title' | 'chart'>): Pick<Produced
   return { ...(title !== undefined && { title }), ...(chart !== undefined && { chart }) };
 }
 
-function formOf({ data }: Result): readonly [mime: string, extension: string, content: string] | undefined {
-  for (const [mime, extension] of FORMS) {
+/** The best form of a picture: its type and content. */
+function formOf({ data }: Result): readonly [mime: string, content: string] | undefined {
+  for (const mime of PICTURE_TYPES) {
     const content = data[mime];
-    if (content !== undefined) return [mime, extension, content];
+    if (content !== undefined) return [mime, content];
   }
   return undefined;
 }

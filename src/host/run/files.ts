@@ -1,25 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { posix } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Artifact } from '../../artifact/artifact.ts';
-import { changedSince, emptyInventory, type Inventory } from '../../artifact/changes.ts';
+import { changedSince, emptyInventory, takeInventory, type FileInventory } from '../../artifact/changes.ts';
 import { collect } from '../../artifact/collect.ts';
-import type { FileFacts, FileList, FileSource } from '../../artifact/files.ts';
 import { mimeOf } from '../../artifact/mime.ts';
-import { placeOf, type Place } from '../../artifact/place/place.ts';
-import type { FoundFile } from '../../artifact/place/walk.ts';
 import type { ArtifactWriter } from '../../artifact/store.ts';
+import type { Limits } from '../../config.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { ProducedFile } from '../../execution/execution.ts';
-import type { Cancellable, SessionSettings } from '../options.ts';
-import type { SessionFiles } from '../session.ts';
+import type { FileSource, FoundFile, Workspace } from '../../workspace/workspace.ts';
+import type { Cancellable } from '../options.ts';
+import type { FileFacts, FileList, SessionFiles } from '../session.ts';
 
 const MAX_KEPT_FILES = 100;
-/** Where a session with a root of its own finds its files. */
-const WORKSPACE = '/workspace';
 const MEBIBYTE = 2 ** 20;
-/** How far above its limit a workspace may be for code to run in it; most limits are overstepped by less before anybody sees it. */
+/** Code may run in a workspace that is over its limit by this much: a limit is passed before anybody can notice. */
 const LEAST_OVERDRAFT = 256 * MEBIBYTE;
 
 /** A workspace above its limit. */
@@ -31,92 +27,96 @@ export interface Excess {
 
 /** The files of a session: what its runs write, and what its owner puts there. */
 export class HostedFiles implements SessionFiles {
-  readonly #inner: EngineSession;
+  readonly #sessionId: string;
+  readonly #workspace: Workspace;
   readonly #store: ArtifactWriter;
   readonly #maxBytes: { readonly file: number; readonly workspace: number };
-  /** No run comes after the first: what is put there for the next one would be for nobody. */
+  /** Whether the session ends after its first run, so that nothing need be left there for the next one. */
   readonly isForOneRun: boolean;
-  #before: Inventory | null = null;
-  /** What its owner has put there while the inventory that is being taken may have missed it. */
-  #placedMeanwhile: FoundFile[] | null = null;
+  #before: FileInventory | null = null;
+  /** What its owner has written while an inventory was being taken, which may have missed it. */
+  #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
 
-  constructor(inner: EngineSession, store: ArtifactWriter, { limits }: SessionSettings, isForOneRun = false) {
+  constructor(
+    { id, workspace }: Pick<EngineSession, 'id' | 'workspace'>,
+    store: ArtifactWriter,
+    { limits }: { readonly limits: Limits },
+    isForOneRun = false,
+  ) {
     this.isForOneRun = isForOneRun;
-    this.#inner = inner;
+    this.#sessionId = id;
+    this.#workspace = workspace;
     this.#store = store;
-    this.#maxBytes = { file: limits.fileMb * 2 ** 20, workspace: limits.workspaceMb * 2 ** 20 };
-    const { workspace } = inner;
-    if ('path' in workspace && workspace.wasBornEmpty) this.#before = emptyInventory(); // the first run need not look
+    this.#maxBytes = { file: limits.fileMb * MEBIBYTE, workspace: limits.workspaceMb * MEBIBYTE };
+    if (workspace.startedEmpty) this.#before = emptyInventory(); // the first run need not look
   }
 
-  /** Where they are, for a reader. */
+  /** Where the files are, for a reader. */
   get location(): string {
-    const { workspace } = this.#inner;
-    return 'path' in workspace ? workspace.path : workspace.location;
+    return this.#workspace.location;
   }
 
-  /** What the session's code opens it by, whatever its working directory; relative where no more is known. */
+  /** The path by which the session's code opens a file from any working directory; a relative one if no other is known. */
   pathInSession(path: string): string {
-    const { workspace, isolation } = this.#inner;
-    if (isolation.files === 'private-root') return posix.join(WORKSPACE, path);
-    return 'path' in workspace ? posix.join(workspace.path, path) : path;
+    return this.#workspace.pathInSession(path);
   }
 
   /** Puts a file into the workspace, or replaces one. */
   async upload(path: string, source: FileSource, { signal }: Cancellable = {}): Promise<FileFacts> {
-    return this.#upload(path, source, { used: sizeOf(await this.#place.takeInventory(signal)), signal });
+    return this.#write(path, source, { used: sizeOf(await takeInventory(this.#workspace, { signal })), signal });
   }
 
-  /** `upload` for what is ours, between runs: what was found after the last one is what is there. */
+  /** `upload` for files of our own, between runs. It trusts the inventory that was taken after the last run. */
   put(path: string, source: FileSource): Promise<FileFacts> {
-    return this.#upload(path, source, { used: this.#before === null ? 0 : sizeOf(this.#before), signal: undefined });
+    return this.#write(path, source, { used: this.#before === null ? 0 : sizeOf(this.#before), signal: undefined });
   }
 
   /** The content of a file as a stream. */
   async download(path: string, { signal }: Cancellable = {}): Promise<Readable> {
     signal?.throwIfAborted();
-    const file = await this.#place.open(path);
+    const file = await this.#workspace.open(path);
     const stream = file.stream();
     return signal === undefined ? stream : addAbortSignal(signal, stream);
   }
 
   async list({ signal }: Cancellable = {}): Promise<FileList> {
     signal?.throwIfAborted();
-    return this.#place.list(signal);
+    const { files, skipped, skippedCount, cut } = await this.#workspace.list({ signal });
+    return { skipped, skippedCount, cut, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(present) };
   }
 
   /** Removes a file, a link or an empty directory. */
   remove(path: string): Promise<void> {
-    return this.#place.remove(path);
+    return this.#workspace.remove(path);
   }
 
-  /** Has a file written that is for its owner alone: it goes into the store and leaves the workspace. */
+  /** Has a file written that is for the session's owner only: it goes into the store and leaves the workspace. */
   async takeOut(name: string, write: (path: string) => Promise<void>): Promise<Artifact> {
     const id = randomUUID();
     const path = `export-${id}`; // a Jupyter server does not serve names that begin with a dot
     try {
       await write(path);
-      await using file = await this.#place.open(path);
-      return await this.#store.keep(file, { name, mime: mimeOf(name), sessionId: this.#inner.id, executionId: id });
+      await using file = await this.#workspace.open(path);
+      return await this.#store.keep(file, { name, sessionId: this.#sessionId, executionId: id });
     } finally {
       await this.discard(path);
     }
   }
 
-  /** Removes a file of ours, if it is still there. */
+  /** Removes a file of our own, if it is still there. */
   async discard(path: string): Promise<void> {
     try {
       await this.remove(path);
     } catch (error) {
-      if (!(error instanceof VivariumError)) throw error; // the program has removed it, or put something else there
+      if (!(error instanceof VivariumError)) throw error; // the program removed it, or put something else there
     }
   }
 
-  /** Remembers what is there, for `produced` to compare. Nothing to do where the last comparison still holds. */
+  /** Remembers what is there for `collect` to compare. There is nothing to do while the last inventory still holds. */
   async beginRun(): Promise<void> {
     this.#before ??= await this.#takeInventory();
-    if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // somebody may have removed files
+    if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // files may have been removed since
     if (!this.#isOverdrawn()) return;
     throw new VivariumError(
       'FILE_TOO_LARGE',
@@ -124,13 +124,13 @@ export class HostedFiles implements SessionFiles {
     );
   }
 
-  /** What the last run that may have written left above the limit. */
+  /** Set if the last run that may have written left the workspace above its limit. */
   get excess(): Excess | null {
     return this.#excess;
   }
 
-  /** What was written since, with a copy of each file kept. */
-  async produced(executionId: string): Promise<ProducedFile[]> {
+  /** What was written since `beginRun`, with a copy of each file kept. */
+  async collect(executionId: string): Promise<ProducedFile[]> {
     const after = await this.#takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
     const hasGrown = sizeOf(after) > sizeOf(this.#before);
@@ -139,7 +139,7 @@ export class HostedFiles implements SessionFiles {
     if (changes.length === 0) return [];
     const { file, workspace } = this.#maxBytes;
     const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
-    const request = { place: this.#place, changes, sessionId: this.#inner.id, executionId, caps };
+    const request = { workspace: this.#workspace, changes, sessionId: this.#sessionId, executionId, caps };
     const collected = await collect(this.#store, request);
     return collected.map(({ artifact, ...facts }) => ({
       ...facts,
@@ -147,34 +147,34 @@ export class HostedFiles implements SessionFiles {
     }));
   }
 
-  /** What is there and what is on its way must fit at the same time, also where one replaces the other. */
-  #upload(
+  /** The existing files and the new one must fit at the same time, even if it replaces one of them. */
+  async #write(
     path: string,
     source: FileSource,
     { used, signal }: { readonly used: number; readonly signal: AbortSignal | undefined },
   ): Promise<FileFacts> {
     const { file, workspace } = this.#maxBytes;
     const room = Math.max(0, workspace - used);
-    return this.#place.upload(path, {
-      source,
+    const sizeBytes = await this.#workspace.write(path, source, {
       maxBytes: Math.min(file, room),
       limit: room < file ? `are left of the ${workspace} of the workspace (\`limits.workspaceMb\`)` : undefined,
       signal,
-      onPlaced: (placed) => {
-        this.#before?.files.set(placed.path, placed); // it is not the doing of a run
-        this.#placedMeanwhile?.push(placed);
+      onWritten: (written) => {
+        this.#before?.files.set(written.path, written); // no run wrote it
+        this.#writtenMeanwhile?.push(written);
       },
     });
+    return { path, sizeBytes, mime: mimeOf(path) };
   }
 
-  async #takeInventory(): Promise<Inventory> {
-    const placed: FoundFile[] = (this.#placedMeanwhile = []);
+  async #takeInventory(): Promise<FileInventory> {
+    const written: FoundFile[] = (this.#writtenMeanwhile = []);
     try {
-      const inventory = await this.#place.takeInventory();
-      for (const file of placed) inventory.files.set(file.path, file);
+      const inventory = await takeInventory(this.#workspace);
+      for (const file of written) inventory.files.set(file.path, file);
       return inventory;
     } finally {
-      this.#placedMeanwhile = null;
+      this.#writtenMeanwhile = null;
     }
   }
 
@@ -187,14 +187,14 @@ export class HostedFiles implements SessionFiles {
     const [size, limit] = [sizeOf(this.#before), this.#maxBytes.workspace].map((bytes) => Math.ceil(bytes / MEBIBYTE));
     return `the workspace holds ${size} MB, which is more than the ${limit} MB that it may hold`;
   }
-
-  get #place(): Place {
-    return placeOf(this.#inner.workspace, this.#maxBytes.file);
-  }
 }
 
-/** On disk; of files elsewhere nobody knows more than their lengths. */
-function sizeOf(inventory: Inventory | null): number {
+/** On disk if that is known. Of remote files only the lengths are. */
+function sizeOf(inventory: FileInventory | null): number {
   if (inventory === null) return 0;
   return inventory.allocatedBytes ?? inventory.files.values().reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
+}
+
+function present({ path, sizeBytes, mtimeNs }: FoundFile): FileList['files'][number] {
+  return { path, sizeBytes, mime: mimeOf(path), modifiedAt: new Date(Number(mtimeNs / 1_000_000n)) };
 }

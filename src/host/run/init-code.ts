@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto';
+import type { Limits } from '../../config.ts';
 import type { EngineSession } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { History } from '../../notebook/history.ts';
-import type { SessionSettings } from '../options.ts';
 
-/** Code that runs once before everything else in a session, and again whenever its state had to begin anew. */
+interface InitSettings {
+  readonly initCode: string | null;
+  readonly limits: Limits;
+}
+
+/** Code that runs once before everything else in a session, and again whenever its state is that of a fresh interpreter. */
 export class InitCode {
   readonly #inner: EngineSession;
-  readonly #settings: SessionSettings;
+  readonly #settings: InitSettings;
   readonly #history: History;
   #status: 'due' | 'done' | 'failed';
 
-  constructor(inner: EngineSession, settings: SessionSettings, history: History) {
+  constructor(inner: EngineSession, settings: InitSettings, history: History) {
     this.#inner = inner;
     this.#history = history;
     this.#settings = settings;
@@ -21,7 +26,7 @@ export class InitCode {
   }
 
   /** The state is that of a fresh interpreter. */
-  begunAnew(): void {
+  onFreshState(): void {
     if (this.#settings.initCode !== null) this.#status = 'due';
   }
 
@@ -29,12 +34,12 @@ export class InitCode {
     return this.#status !== 'done';
   }
 
-  /** Runs the code if it is due. On abort rejects with the reason. */
+  /** Runs the code if it is due. On abort it rejects with the reason. */
   async run(signal: AbortSignal): Promise<void> {
     const { initCode, limits } = this.#settings;
     if (initCode === null || !this.isDue) return;
     signal.throwIfAborted();
-    if (this.#status === 'failed') await this.#inner.reset(); // it may have done one half of its work
+    if (this.#status === 'failed') await this.#inner.reset(); // it may have done half of its work
     this.#status = 'failed';
     const execution = await this.#execute(initCode, limits, signal);
     if (execution.outcome.status === 'cancelled') signal.throwIfAborted();
@@ -42,11 +47,7 @@ export class InitCode {
     this.#status = 'done';
   }
 
-  async #execute(
-    code: string,
-    { timeoutMs, outputBytes }: SessionSettings['limits'],
-    signal: AbortSignal,
-  ): Promise<Execution> {
+  async #execute(code: string, { timeoutMs, outputBytes }: Limits, signal: AbortSignal): Promise<Execution> {
     const transcript = new Transcript(outputBytes);
     const record = this.#history.begin({ code, echo: 'none', kind: 'init' });
     const request = { id: randomUUID(), code, echo: 'none', timeoutMs, isUndoable: false, signal } as const;
@@ -61,7 +62,7 @@ function initFailed(id: string, { outcome, error, logs }: Execution): VivariumEr
   const details = (error?.traceback ?? logs.stderr).trim();
   return new VivariumError(
     'INIT_FAILED',
-    `The init code of session ${id} ${describe(outcome)}. Mend it, or leave it out.${details && `\n${details}`}`,
+    `The init code of session ${id} ${describe(outcome)}. Fix it, or leave it out.${details && `\n${details}`}`,
     { cause: error ?? outcome },
   );
 }

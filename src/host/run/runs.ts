@@ -1,46 +1,67 @@
 import { randomUUID } from 'node:crypto';
 import type { Artifact } from '../../artifact/artifact.ts';
-import type { EngineSession, Rollback, RunRequest } from '../../engine/engine.ts';
+import type { Limits } from '../../config.ts';
+import type { Echo, EngineSession, Rollback, RunRequest } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Event, Listener, Summary } from '../../execution/event.ts';
-import type { Execution, Variable } from '../../execution/execution.ts';
-import { pulled } from '../../execution/pulled.ts';
+import { streamEvents } from '../../execution/event-stream.ts';
+import type { Execution, StateReceipt, Variable } from '../../execution/execution.ts';
+import { lostReceipt, untouchedReceipt } from '../../execution/state.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { History, type Start } from '../../notebook/history.ts';
-import type { Ending } from '../endings.ts';
+import type { Cancellable, TableOptions } from '../options.ts';
+import type { SessionArtifacts } from './artifacts.ts';
 import type { HostedFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
-import type { Cancellable, ParsedRun, SessionSettings, TableOptions } from '../options.ts';
-import type { Products } from './products.ts';
 import { Turns } from './turns.ts';
+
+/** The settings of a session that its runs depend on. */
+export interface RunSettings {
+  readonly limits: Limits;
+  readonly echo: Echo;
+  readonly initCode: string | null;
+}
+
+/** A run that was asked for, with its options checked. */
+export interface RunInput {
+  readonly code: string;
+  readonly filename?: string | undefined;
+  readonly echo?: Echo | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly resultVariable?: string | undefined;
+  readonly svg?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly whenBusy?: 'queue' | 'refuse';
+}
 
 export interface RunsParts {
   readonly inner: EngineSession;
   readonly files: HostedFiles;
-  readonly products: Products;
-  readonly settings: SessionSettings;
+  /** Null where nothing that runs produce is kept. */
+  readonly artifacts: SessionArtifacts | null;
+  readonly settings: RunSettings;
   readonly maxQueue: number;
-  /** How an earlier session of the same key ended, for the first run to say. */
-  readonly loss: Ending | undefined;
-  /** The engine has failed the session; nothing will work any more. */
+  /** How an earlier session of the same key ended ("was …"). The first run says so. */
+  readonly loss: string | undefined;
+  /** The engine has failed, and the session will not work any more. */
   readonly onFailure: (message: string) => void;
 }
 
-/** Who hears of a run. */
-interface Audience {
+/** Whoever gets the events of a run. */
+interface Recipients {
   /** What the run is to the session's history. */
   readonly kind: Start['kind'];
   readonly transcript: Transcript;
-  /** Who wants to know while it happens. */
-  readonly hear?: Listener;
+  /** Gets the events while they happen. */
+  readonly listener?: Listener;
 }
 
-/** What is done in a session, one thing after the other: init code, runs, and what is asked between them. */
+/** Does everything that is asked of a session, one thing after the other: init code, runs, and questions between them. */
 export class Runs {
   readonly #inner: EngineSession;
   readonly #files: HostedFiles;
-  readonly #products: Products;
-  readonly #settings: SessionSettings;
+  readonly #artifacts: SessionArtifacts | null;
+  readonly #settings: RunSettings;
   readonly #onFailure: (message: string) => void;
   readonly #turns: Turns;
   readonly #initCode: InitCode;
@@ -48,12 +69,12 @@ export class Runs {
   readonly #closed = new AbortController();
   #executions = 0;
   #generation = 1;
-  #loss: Ending | undefined;
+  #loss: string | undefined;
 
-  constructor({ inner, files, products, settings, maxQueue, loss, onFailure }: RunsParts) {
+  constructor({ inner, files, artifacts, settings, maxQueue, loss, onFailure }: RunsParts) {
     this.#inner = inner;
     this.#files = files;
-    this.#products = products;
+    this.#artifacts = artifacts;
     this.#settings = settings;
     this.#onFailure = onFailure;
     this.#turns = new Turns(inner.id, maxQueue);
@@ -69,7 +90,7 @@ export class Runs {
     return this.#turns.isTaken;
   }
 
-  /** For how long nothing was asked; 0 while something goes on. */
+  /** For how long nothing was asked of the session; 0 while something goes on. */
   get idleForMs(): number {
     return this.isBusy ? 0 : performance.now() - this.#turns.freeSinceMs;
   }
@@ -82,19 +103,19 @@ export class Runs {
     return this.#turns.waiting;
   }
 
-  async execute(run: ParsedRun, kind: Start['kind'] = 'run'): Promise<Execution> {
+  async execute(run: RunInput, kind: Start['kind'] = 'run'): Promise<Execution> {
     const transcript = this.#transcript();
     const summary = await this.#conduct(run, { kind, transcript });
     transcript.add({ type: 'done', summary });
     return transcript.execution();
   }
 
-  stream(run: ParsedRun): AsyncGenerator<Event, void, undefined> {
-    return pulled((hear) => this.#conduct(run, { kind: 'run', transcript: this.#transcript(), hear }));
+  stream(run: RunInput): AsyncGenerator<Event, void, undefined> {
+    return streamEvents((listener) => this.#conduct(run, { kind: 'run', transcript: this.#transcript(), listener }));
   }
 
-  /** The turn is over before the end is told: whoever hears of it may go on with the session at once. */
-  async #conduct(run: ParsedRun, audience: Audience): Promise<Summary> {
+  /** The turn is over before the caller gets the summary, so that it can use the session again at once. */
+  async #conduct(run: RunInput, recipients: Recipients): Promise<Summary> {
     const request = this.#request(run);
     let turn: Disposable | undefined;
     try {
@@ -102,7 +123,7 @@ export class Runs {
       await this.#initialise(run.signal);
       this.#executions += 1;
       await this.#files.beginRun();
-      return await this.#run(request, audience);
+      return await this.#run(request, recipients);
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
       return this.#neverRan(request.id);
@@ -111,24 +132,25 @@ export class Runs {
     }
   }
 
-  async #run(request: RunRequest, { kind, transcript, hear }: Audience): Promise<Summary> {
-    const products = this.#products.begin({ number: this.#executions, executionId: request.id });
+  async #run(request: RunRequest, { kind, transcript, listener }: Recipients): Promise<Summary> {
+    const artifacts = this.#artifacts?.beginRun({ number: this.#executions, executionId: request.id });
     try {
       const running = this.#inner.run(request, (event) => {
         transcript.add(event);
-        return inTurn(event, products.hear(event), hear);
+        return inTurn(event, artifacts?.onEvent(event), listener);
       });
       const record = this.#history.begin({ code: request.code, echo: request.echo, kind }); // while it runs
-      const summary = this.#account(await running);
+      const end = await running;
+      const summary: Summary = { ...end, state: this.#settle(end.state) };
       record(transcript.items(), summary);
-      if (this.isClosed) return summary;
-      await products.collect(summary, (event) => {
+      if (this.isClosed || artifacts === undefined) return summary;
+      await artifacts.collect(summary, (event) => {
         transcript.add(event);
-        return hear?.(event);
+        return listener?.(event);
       });
-      return products.complete(summary);
+      return artifacts.complete(summary);
     } finally {
-      await products.close();
+      await artifacts?.close();
     }
   }
 
@@ -155,7 +177,7 @@ export class Runs {
       await this.#inner.reset();
       this.#generation += 1;
       this.#history.restart('it was reset');
-      this.#initCode.begunAnew();
+      this.#initCode.onFreshState();
       await this.#initialise();
     });
   }
@@ -183,33 +205,34 @@ export class Runs {
     return this.#inTurn({}, () => this.#initialise());
   }
 
-  /** Cancels what runs; what waits and what comes later gets this error. */
+  /** Cancels the current run. What waits and what comes later gets this error. */
   close(error: VivariumError): void {
     this.#turns.close(error);
     this.#closed.abort(error);
   }
 
   async #initialise(signal?: AbortSignal): Promise<void> {
-    if (await this.#inner.revive()) this.#initCode.begunAnew();
+    if (await this.#inner.revive()) this.#initCode.onFreshState();
     if (!this.#initCode.isDue) return;
     const closed = this.#closed.signal;
     await this.#initCode.run(signal ? AbortSignal.any([signal, closed]) : closed);
   }
 
-  /** Closing needs no signal here: an engine's session that closes stops its run by itself. */
-  #request({ code, echo, timeoutMs, resultVariable, svg, signal }: ParsedRun): RunRequest {
+  /** Closing needs no signal here: a session of an engine stops its run when it closes. */
+  #request({ code, filename, echo, timeoutMs, resultVariable, svg, signal }: RunInput): RunRequest {
     return {
       id: randomUUID(),
       code,
       echo: echo ?? this.#settings.echo,
       timeoutMs: timeoutMs ?? this.#settings.limits.timeoutMs,
+      ...(filename !== undefined && { filename }),
       ...(resultVariable !== undefined && { resultVariable }),
       ...(svg !== undefined && { svg }),
       ...(signal !== undefined && { signal }),
     };
   }
 
-  /** Whoever waits for a turn may give it up; what was begun is finished. */
+  /** The signal gives up waiting for a turn. Work that has begun is finished. */
   async #inTurn<T>(options: Cancellable, work: () => Promise<T>): Promise<T> {
     using _ = await this.#turns.take(options);
     try {
@@ -219,26 +242,24 @@ export class Runs {
     }
   }
 
-  /** A state that is not what its user believes it to be is called lost, once. */
-  #account(summary: Summary): Summary {
-    const { state } = summary;
+  /** Adds to a receipt what only the host knows. A state that is not what its user believes it to be is called lost, once. */
+  #settle(state: StateReceipt): StateReceipt {
     this.#generation = state.generation;
-    if (state.status === 'lost') this.#initCode.begunAnew();
-    const loss = this.#loss && `the session before ${this.#loss.what}`;
+    if (state.status === 'lost') this.#initCode.onFreshState();
+    const loss = this.#loss === undefined ? undefined : `the session before ${this.#loss}`;
     this.#loss = undefined;
     const reason = this.isClosed ? 'the session was closed while this ran' : loss;
-    return reason === undefined ? summary : { ...summary, state: { ...state, status: 'lost', reason } };
+    return reason === undefined ? state : lostReceipt(state, reason);
   }
 
-  /** What is to be said of a run that was cancelled before any of its code ran. */
+  /** The summary of a run that was cancelled before any of its code ran. */
   #neverRan(id: string): Summary {
-    const variables = { added: [], changed: [], removed: [] };
     return {
       id,
       sessionId: this.#inner.id,
       outcome: { status: 'cancelled' },
       dataframes: [],
-      state: { status: 'preserved', generation: this.#generation, variables },
+      state: untouchedReceipt(this.#generation),
       durationMs: 0,
       isolation: this.#inner.isolation,
       outputBytes: { stdout: 0, stderr: 0 },
@@ -246,7 +267,7 @@ export class Runs {
     };
   }
 
-  /** Who is failed by a session that ends hears of that, not of what broke on the way. */
+  /** A caller whose session ends gets that error, not the one of what broke on the way. */
   #examine(error: unknown): unknown {
     if (this.isClosed) return this.#closed.signal.reason;
     const isFinal =
@@ -256,8 +277,8 @@ export class Runs {
   }
 }
 
-/** One after the other, and at once where the first takes no time. */
-function inTurn(event: Event, first: Promise<void> | void, hear?: Listener): Promise<void> | void {
-  if (first === undefined || hear === undefined) return first ?? hear?.(event);
-  return first.then(() => hear(event));
+/** Passes an event to the listener once `first` is done, and at once if there is nothing to wait for. */
+function inTurn(event: Event, first: Promise<void> | void, listener?: Listener): Promise<void> | void {
+  if (first === undefined || listener === undefined) return first ?? listener?.(event);
+  return first.then(() => listener(event));
 }

@@ -1,9 +1,9 @@
 import { VivariumError } from '../../errors.ts';
 
 export interface TurnOptions {
-  /** `refuse`: an error instead of a place in the queue. */
+  /** `refuse`: an error instead of waiting. */
   readonly whenBusy?: 'queue' | 'refuse';
-  /** Gives up the place in the queue. */
+  /** Gives up waiting. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -12,7 +12,7 @@ interface Waiter {
   readonly fail: (error: unknown) => void;
 }
 
-/** One thing at a time happens in a session; the others wait in the order they came, and not too many of them. */
+/** Lets one thing at a time happen in a session. Others wait in the order they came, up to a maximum. */
 export class Turns {
   readonly #name: string;
   readonly #maxWaiting: number;
@@ -30,7 +30,7 @@ export class Turns {
     return this.#isTaken;
   }
 
-  /** When the last turn ended, on the clock of `performance`; means nothing while one is taken. */
+  /** When the last turn ended, on the clock of `performance`. Meaningless while a turn is taken. */
   get freeSinceMs(): number {
     return this.#freeSinceMs;
   }
@@ -39,20 +39,20 @@ export class Turns {
     return this.#waiting.size;
   }
 
-  /** Resolves when it is the caller's turn, which lasts until it is disposed. On abort rejects with the reason. */
+  /** Resolves when it is the caller's turn, which lasts until it is disposed of. On abort it rejects with the reason. */
   async take({ whenBusy = 'queue', signal }: TurnOptions = {}): Promise<Disposable> {
     signal?.throwIfAborted();
     if (this.#end !== null) throw this.#end;
     if (this.#isTaken) {
       this.#admit(whenBusy);
       await this.#wait(signal);
-      if (this.#end !== null) throw this.#end; // closed in the moment between
+      if (this.#end !== null) throw this.#end; // closed in the meantime
     }
     this.#isTaken = true;
     return new Turn(() => this.#passOn());
   }
 
-  /** Whoever waits, and whoever comes later, gets this error. */
+  /** Everybody who waits or comes later gets this error. */
   close(error: VivariumError): void {
     this.#end ??= error;
     for (const waiter of this.#waiting) waiter.fail(this.#end);
@@ -90,7 +90,7 @@ export class Turns {
     }
   }
 
-  /** The turn goes from hand to hand: nobody who comes in between can take it from the first in the queue. */
+  /** The turn passes directly to the first in the queue, so that nobody who comes in between can take it. */
   #passOn(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -110,7 +110,7 @@ class Turn implements Disposable {
     this.#onEnd = onEnd;
   }
 
-  /** Ends it; a second time ends nobody else's. */
+  /** Ends the turn. A second call does not end somebody else's. */
   [Symbol.dispose](): void {
     this.#onEnd?.();
     this.#onEnd = null;

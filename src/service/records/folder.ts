@@ -4,9 +4,9 @@ import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { HeldDirectory } from '../../artifact/place/directory.ts';
-import { errnoOf } from '../../artifact/place/errno.ts';
-import { parsePath } from '../../artifact/place/names.ts';
+import { HeldDirectory } from '../../workspace/held-directory.ts';
+import { errnoOf } from '../../workspace/errno.ts';
+import { parsePath } from '../../workspace/names.ts';
 import { ServiceConfigurationError } from '../failures.ts';
 import { ATTEMPTS, type FIGURES, folderName, type INPUTS, isRecordPath, monthOf, type PRODUCTS } from './names.ts';
 

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { JupyterServer } from '../../engine/jupyter/server.ts';
-import { JupyterWorkspace } from '../../engine/jupyter/workspace.ts';
+import { JupyterServer } from '../../engine/jupyter/server/server.ts';
+import { JupyterWorkspace } from '../../engine/jupyter/server/workspace.ts';
 import { VivariumError } from '../../errors.ts';
 
 /** Where people open notebooks. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { upload, type FileSource } from '../../artifact/files.ts';
 import { parseConfig } from '../../config.ts';
+import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
+import type { FileSource } from '../../workspace/workspace.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -50,9 +51,9 @@ export class RunFolder {
   async add(name: string, source: FileSource, maxBytes: number): Promise<StoredFile> {
     if (!this.#isMade) await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     this.#isMade = true;
-    const place = { path: this.#directory, uid: process.getuid?.() ?? 0 };
-    const { sizeBytes } = await upload(place, name, { source, maxBytes });
-    return { path: path.join(this.#directory, name), size: sizeBytes };
+    const directory = new DirectoryWorkspace({ path: this.#directory, uid: process.getuid?.() ?? 0 });
+    const size = await directory.write(name, source, { maxBytes });
+    return { path: path.join(this.#directory, name), size };
   }
 }
 

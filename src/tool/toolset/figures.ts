@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { upload } from '../../artifact/files.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Session } from '../../host/session.ts';
+import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
 import { dataUri, extensionOf, isImage, type Picture } from '../pictures.ts';
 import type { Workdir } from './init-code.ts';
 import type { RunPythonResult } from './result.ts';
@@ -38,8 +38,8 @@ async function store({ figure, bytes }: Picture, { session, workdir }: Place): P
   const name = path.posix.join(FOLDER, `${randomUUID()}${extensionOf(figure.mime)}`);
   try {
     if (workdir?.isWritable) {
-      const host = { path: workdir.path, uid: process.getuid?.() ?? 0 };
-      await upload(host, name, { source: bytes, maxBytes: bytes.length });
+      const directory = new DirectoryWorkspace({ path: workdir.path, uid: process.getuid?.() ?? 0 });
+      await directory.write(name, bytes);
       return name;
     }
     await session.files.upload(name, bytes);

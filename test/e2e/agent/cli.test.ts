@@ -130,7 +130,7 @@ test('without a model, a question or a file there is a hint, and nothing is star
   assert.match(silent.stderr, /There is no question/);
   const lost = await vivarium(['agent', 'Hi', '--file', '/nowhere.csv'], server.environment);
   assert.equal(lost.code, 2);
-  assert.match(lost.stderr, /--file \/nowhere\.csv cannot be read/);
+  assert.match(lost.stderr, /Cannot read --file \/nowhere\.csv/);
   assert.equal(server.requests.length, 0);
 });
 

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseConfig, type Config, type ConfigInput, type Limits } from '../../../src/config.ts';
 import { defaultDataDir } from '../../../src/data-dir.ts';
-import type { Echo, Engine, EngineSession, HostSession, OpenOptions } from '../../../src/engine/engine.ts';
-import { removeTree } from '../../../src/engine/local/premises/clean-up.ts';
+import type { Echo, Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
+import { removeTree } from '../../../src/engine/local/instance/clean-up.ts';
 import { startLocalEngine } from '../../../src/engine/local/engine.ts';
+import type { LocalSession } from '../../../src/engine/local/session.ts';
 import { findEnvironment } from '../../../src/environment/find.ts';
 import type { Event } from '../../../src/execution/event.ts';
 import type { Execution } from '../../../src/execution/execution.ts';
@@ -21,12 +22,12 @@ export interface RunSettings {
 }
 
 export class Laboratory implements AsyncDisposable {
-  readonly engine: Engine<HostSession>;
+  readonly engine: Engine<LocalSession>;
   readonly dataDir: string;
   readonly #config: Config;
   #opened = 0;
 
-  private constructor(engine: Engine<HostSession>, config: Config) {
+  private constructor(engine: Engine<LocalSession>, config: Config) {
     this.engine = engine;
     this.#config = config;
     this.dataDir = config.dataDir;
@@ -73,7 +74,7 @@ export class Laboratory implements AsyncDisposable {
 }
 
 /** A session under test. */
-export class Subject<S extends EngineSession = HostSession> implements AsyncDisposable {
+export class Subject<S extends EngineSession = LocalSession> implements AsyncDisposable {
   readonly session: S;
   readonly #limits: Limits;
   #runs = 0;

@@ -98,7 +98,7 @@ function json(document: string): Record<string, unknown> {
 }
 
 const DOWN = '\u001B[B';
-const QUESTION = 'What shall become of this code?';
+const QUESTION = 'What should happen with this code?';
 
 test('--yes: code is written for the task and its file, run and recorded, and the log says who approved', async () => {
   const place = await Place.make();
@@ -141,7 +141,7 @@ test('without a terminal a task waits, and is decided from another process and d
   assert.match(listed.stdout, new RegExp(`^${id} {2}pending .* Try it\n$`));
   const shown = await place.run(['approvals', 'show', id, '--config', config], elsewhere);
   assert.match(shown.stdout, /Why +All code requires approval\n[^]*sha256 [0-9a-f]{64}\n│ results = /);
-  assert.match(shown.stdout, /- it ran to its end\n[^]*keep exactly this run/);
+  assert.match(shown.stdout, /- it ran to its end\n[^]*exactly this run is kept/);
 
   const approved = await place.run(
     ['approvals', 'approve', id, '--config', config, '--by', 'Ada', '--json'],
@@ -195,7 +195,7 @@ test.each([
   const terminal = place.terminal(['task', 'Try it', '--code', 'code.py']);
   await terminal.until('Reject it');
   terminal.type(key);
-  await terminal.until('waits for approval');
+  await terminal.until('waiting for approval');
   assert.equal(await terminal.ended(), 75);
   assert.match((await place.run(['approvals', 'list'])).stdout, /pending/);
 });
@@ -278,7 +278,7 @@ test('without a configuration all code is asked about, and files and context com
   const given = ['--code', 'code.py', '--context', 'context.json', '--file', 'one.txt', '--expect', 'sum=int'];
   const asked = await place.run(['task', 'Add', ...given, ...machine]);
   assert.equal(asked.code, 75, asked.stderr);
-  assert.match(asked.stderr, /no config\.yml here: all code is asked about/);
+  assert.match(asked.stderr, /no config\.yml here: all code needs approval/);
   await rm(path.join(place.directory, 'one.txt'));
   const approved = await place.run(['approvals', 'approve', asked.stdout.trim(), ...machine, '--json'], {
     cwd: tmpdir(),
@@ -329,9 +329,9 @@ test.each([
   [['task'], /missing required argument/],
   [['task', ' '], /There is no task/],
   [['task', 'Try it'], /no model to talk to/],
-  [['task', 'Try it', '--code', 'missing.py'], /--code missing\.py cannot be read/],
-  [['task', 'Try it', '--code', '-', '--expect', 'mean'], /--expect mean is not understood/],
-  [['task', 'Try it', '--code', '-', '--context', 'config.yml'], /--context config\.yml is not JSON/],
+  [['task', 'Try it', '--code', 'missing.py'], /Cannot read --code missing\.py/],
+  [['task', 'Try it', '--code', '-', '--expect', 'mean'], /Cannot read --expect mean/],
+  [['task', 'Try it', '--code', '-', '--context', 'config.yml'], /--context config\.yml is not valid JSON/],
   [['task', 'Try it', '--code', '-', '--file', '.'], /--file \. is not a file/],
   [['task', 'Try it', '--code', '-', '--timeout-ms', '0'], /--timeout-ms 0 is out of range/],
   [['task', 'Try it', '--code', '-', '--folder', '../x'], /executionFolderName/],

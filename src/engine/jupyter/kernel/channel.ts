@@ -1,42 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolViolation } from '../../hostile-json.ts';
-import { encodeRequest, parseMessage, type ExecuteRequest, type KernelMessage, type Reply } from './message.ts';
-import type { JupyterServer } from '../server.ts';
+import { encodeRequest, parseMessage, type ExecuteRequest, type KernelMessage, type KernelReply } from './message.ts';
+import type { JupyterServer } from '../server/server.ts';
 
 const CONNECT_TIMEOUT_MS = 30_000;
-/** Reply and idle come by different ways; when one of them is there, the other is not waited for for ever. */
+/** Reply and idle status come through different sockets. Once one of them is here, the other has this much time. */
 const STRAGGLER_MS = 10_000;
 const DEATHS = new Set(['restarting', 'autorestarting', 'dead']);
 
-/** How a request ended: answered, or the kernel was lost before it could be. `isWhole`: all that belongs to it has come. */
-export type RequestEnding = { readonly reply: Reply; readonly isWhole: boolean } | { readonly loss: string };
+/** How a request ended: it was answered, or the kernel was lost first. `isWhole`: everything that belongs to it has come. */
+export type RequestEnding = { readonly reply: KernelReply; readonly isWhole: boolean } | { readonly loss: string };
 
 /** Code that was sent. */
-export interface Request {
-  /** The kernel has begun with it, and can be interrupted; also resolves when it is over. */
+export interface KernelRequest {
+  /** Resolves when the kernel has begun with it and can be interrupted, or when it is over. */
   readonly started: Promise<void>;
   readonly ending: Promise<RequestEnding>;
 }
 
-interface Pending {
+interface PendingRequest {
   readonly isSilent: boolean;
   readonly onMessage: ((message: KernelMessage) => void) | undefined;
   readonly start: () => void;
   readonly end: (ending: RequestEnding) => void;
-  reply: Reply | null;
+  reply: KernelReply | null;
   isIdle: boolean;
   straggler: NodeJS.Timeout | undefined;
 }
 
-/** The socket to one kernel: sends requests, and brings to each what belongs to it. */
-export class Channel {
-  /** What belongs to no request that is under way: output of threads that outlived theirs. */
-  onStray: ((message: KernelMessage) => void) | null = null;
-  /** Whether nothing but the connection was lost, as far as anybody knows. */
+/** The WebSocket to one kernel. It sends requests and assigns messages to them. */
+export class KernelChannel {
+  /** Gets messages that belong to no pending request, such as output of threads that outlived theirs. */
+  onBackground: ((message: KernelMessage) => void) | null = null;
+  /** Whether, as far as is known, only the connection was lost. */
   isBroken = false;
   readonly #socket: WebSocket;
   readonly #session = randomUUID();
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string, PendingRequest>();
   #loss: string | null = null;
 
   private constructor(socket: WebSocket) {
@@ -48,7 +48,7 @@ export class Channel {
     });
   }
 
-  static async open(server: JupyterServer, kernelId: string, signal?: AbortSignal): Promise<Channel> {
+  static async open(server: JupyterServer, kernelId: string, signal?: AbortSignal): Promise<KernelChannel> {
     signal?.throwIfAborted();
     const socket = server.socket(`api/kernels/${encodeURIComponent(kernelId)}/channels`);
     const opened = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ export class Channel {
     signal?.addEventListener('abort', fail, { once: true });
     try {
       await opened.promise;
-      return new Channel(socket);
+      return new KernelChannel(socket);
     } catch (error) {
       socket.close();
       signal?.throwIfAborted();
@@ -75,7 +75,7 @@ export class Channel {
     return this.#loss === null;
   }
 
-  send(request: ExecuteRequest, onMessage?: (message: KernelMessage) => void): Request {
+  send(request: ExecuteRequest, onMessage?: (message: KernelMessage) => void): KernelRequest {
     const started = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<RequestEnding>();
     void ended.promise.then(() => started.resolve());
@@ -89,7 +89,7 @@ export class Channel {
     return { started: started.promise, ending: ended.promise };
   }
 
-  /** Ends every request: the kernel is gone, or given up. */
+  /** Ends every request, because the kernel is gone or given up. */
   lose(reason: string): void {
     if (this.#loss !== null) return;
     this.#loss = reason;
@@ -102,7 +102,7 @@ export class Channel {
   }
 
   #receive(data: unknown): void {
-    if (typeof data !== 'string' || this.#loss !== null) return; // binary: widgets, which nobody shows here
+    if (typeof data !== 'string' || this.#loss !== null) return; // binary messages belong to widgets, which we do not show
     try {
       const message = parseMessage(data);
       if (message !== null) this.#take(message);
@@ -119,16 +119,16 @@ export class Channel {
     }
     if (message.type === 'oversized') for (const { onMessage } of this.#pending.values()) onMessage?.(message);
     const pending = message.parent === null ? undefined : this.#pending.get(message.parent);
-    if (message.parent === null || pending === undefined) this.onStray?.(message);
+    if (message.parent === null || pending === undefined) this.onBackground?.(message);
     else this.#advance(message.parent, pending, message);
   }
 
-  /** A request is over when its reply is there and the kernel is idle again: then its output is complete. */
-  #advance(id: string, pending: Pending, message: KernelMessage): void {
+  /** A request is over when its reply is here and the kernel is idle again. Then its output is complete. */
+  #advance(id: string, pending: PendingRequest, message: KernelMessage): void {
     if (message.type === 'execute_reply') pending.reply = message.content;
     else if (message.type === 'status') pending.isIdle = message.content.execution_state === 'idle';
     else if (message.type !== 'execute_input') pending.onMessage?.(message);
-    // From here on its handler is at work, and an interrupt reaches it: of silent code no other word comes.
+    // From here on an interrupt reaches it. Silent code gives no earlier sign.
     if (message.type === 'execute_input' || pending.isSilent) pending.start();
     const finish = (): void => {
       clearTimeout(pending.straggler);

@@ -1,4 +1,4 @@
-/** Our side inside of a kernel (python/kernel): the code that puts it there, and what is asked of it. */
+/** Our code inside a kernel (python/kernel): the request that injects it, and the requests that it answers. */
 import type { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
@@ -10,8 +10,8 @@ const MIME = 'application/vnd.vivarium+json';
 const ANSWER = 'answer';
 const FOUND = '__import__("sys").modules["_vivarium"]';
 
-/** The first request to a kernel. It leaves no name behind in the program's namespace. */
-export function plant(
+/** The first request to a kernel, which injects our code. It leaves no name in the program's namespace. */
+export function injection(
   sources: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>>,
 ): ExecuteRequest {
@@ -20,17 +20,17 @@ export function plant(
   return { code, isSilent: true, stopOnError: true, expressions: { [ANSWER]: calling('arrive', []) } };
 }
 
-/** Does something before the code that follows, which is dropped where this fails. */
-export function tell(method: string, ...values: readonly Json[]): ExecuteRequest {
+/** Has our code do something. If it fails, the code that was sent after it does not run. */
+export function command(method: string, ...values: readonly Json[]): ExecuteRequest {
   return { code: calling(method, values), isSilent: true, stopOnError: true };
 }
 
-/** Wants to know something. */
-export function ask(method: string, ...values: readonly Json[]): ExecuteRequest {
+/** Asks our code something. */
+export function question(method: string, ...values: readonly Json[]): ExecuteRequest {
   return { code: '', isSilent: true, stopOnError: false, expressions: { [ANSWER]: calling(method, values) } };
 }
 
-/** What the companion said; it is in the hands of the program, so it may as well say nothing of use. */
+/** What our code answered. The program can change that code, so the answer may be useless. */
 export function answerIn<T>(schema: z.ZodType<T>, ending: RequestEnding): { answer: T } | { problem: string } {
   if ('loss' in ending) return { problem: ending.loss };
   const { reply } = ending;

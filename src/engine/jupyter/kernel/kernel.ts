@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
-import type { JupyterServer } from '../server.ts';
-import { Channel, type Request } from './channel.ts';
-import { answerIn, ask, plant } from './companion.ts';
+import type { JupyterServer } from '../server/server.ts';
+import { KernelChannel, type KernelRequest } from './channel.ts';
+import { answerIn, injection, question } from './companion.ts';
 import type { ExecuteRequest, KernelMessage } from './message.ts';
 
 const START_TIMEOUT_MS = 60_000;
@@ -13,27 +13,27 @@ const REMOVE_TIMEOUT_MS = 30_000;
 const REMOVE_AGAIN_MS = 250;
 const PING_MS = 500;
 
-const Model = z.object({ id: z.string().regex(/^[\w-]{1,100}$/) });
-const Facts = z.object({ directory: z.string(), python: z.string().max(100) });
+const KernelModel = z.object({ id: z.string().regex(/^[\w-]{1,100}$/) });
+const KernelFacts = z.object({ directory: z.string(), python: z.string().max(100) });
 
 export interface KernelOptions {
   readonly name: string;
-  /** Where it works, as a path on the server. */
+  /** Its working directory, as a path on the server. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Modules of the Python side, by name. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
-/** A live kernel that is ours alone. Once it is lost it stays lost: another one takes its place. */
+/** A live kernel that only we use. Once it is lost it stays lost, and another one replaces it. */
 export class Kernel {
   readonly #server: JupyterServer;
   readonly #id: string;
-  #channel: Channel;
+  #channel: KernelChannel;
   #isGivenUp = false;
   #deletion: Promise<void> | undefined;
 
-  private constructor(server: JupyterServer, id: string, channel: Channel) {
+  private constructor(server: JupyterServer, id: string, channel: KernelChannel) {
     this.#server = server;
     this.#id = id;
     this.#channel = channel;
@@ -43,13 +43,13 @@ export class Kernel {
     signal?.throwIfAborted();
     const { name, directory } = options;
     const call = { body: { name, path: directory }, timeoutMs: START_TIMEOUT_MS };
-    // Not to be aborted: a kernel whose id never arrives could not be removed.
-    const { id } = await server.ask(Model, 'POST', 'api/kernels', call);
+    // This cannot be aborted: a kernel whose id never arrives could not be removed.
+    const { id } = await server.ask(KernelModel, 'POST', 'api/kernels', call);
     await using stack = new AsyncDisposableStack();
     stack.defer(() => remove(server, id));
-    const kernel = new Kernel(server, id, await Channel.open(server, id, signal));
+    const kernel = new Kernel(server, id, await KernelChannel.open(server, id, signal));
     stack.defer(() => kernel.#channel.lose('its start failed'));
-    await kernel.#plant(options, signal);
+    await kernel.#inject(options, signal);
     stack.move(); // started: the caller owns it now
     return kernel;
   }
@@ -58,27 +58,27 @@ export class Kernel {
     return this.#channel.isOpen;
   }
 
-  /** Whether nothing but the connection was lost, as far as anybody knows. */
+  /** Whether, as far as is known, only the connection was lost. */
   get isDisconnected(): boolean {
     return this.#channel.isBroken;
   }
 
-  set onStray(listener: ((message: KernelMessage) => void) | null) {
-    this.#channel.onStray = listener;
+  set onBackground(listener: ((message: KernelMessage) => void) | null) {
+    this.#channel.onBackground = listener;
   }
 
-  send(request: ExecuteRequest, onMessage?: (message: KernelMessage) => void): Request {
+  send(request: ExecuteRequest, onMessage?: (message: KernelMessage) => void): KernelRequest {
     return this.#channel.send(request, onMessage);
   }
 
-  /** Asks our side in the kernel; null when no answer of use came in time. */
+  /** Asks our code in the kernel. Null if no useful answer came in time. */
   async ask<T>(
     schema: z.ZodType<T>,
     method: string,
     timeoutMs = ANSWER_TIMEOUT_MS,
     ...values: readonly Json[]
   ): Promise<T | null> {
-    const ending = await within(timeoutMs, this.send(ask(method, ...values)).ending);
+    const ending = await within(timeoutMs, this.send(question(method, ...values)).ending);
     const found = ending === null ? null : answerIn(schema, ending);
     return found !== null && 'answer' in found ? found.answer : null;
   }
@@ -90,33 +90,33 @@ export class Kernel {
     if (answer.status >= 300) throw this.#server.refusal(`POST ${path}`, answer);
   }
 
-  /** Connects again where nothing but the connection was lost; false when the kernel or its state is gone. */
+  /** Connects again if only the connection was lost. False if the kernel or its state is gone. */
   async reconnect(): Promise<boolean> {
     if (this.#isGivenUp || !this.#channel.isBroken) return false;
     try {
-      this.#channel = await Channel.open(this.#server, this.#id);
-      return await this.#isHeard();
+      this.#channel = await KernelChannel.open(this.#server, this.#id);
+      return await this.#isAnswering();
     } catch (error) {
       if (error instanceof VivariumError) return false;
       throw error;
     }
   }
 
-  /** Waits until the kernel is heard both ways: what it says at first on a new connection can pass unheard. */
-  async #isHeard(): Promise<boolean> {
+  /** Waits until both directions work. The first messages on a new connection can get lost. */
+  async #isAnswering(): Promise<boolean> {
     const deadline = performance.now() + ANSWER_TIMEOUT_MS;
     while (this.isAlive && performance.now() < deadline) {
-      const ending = await within(PING_MS, this.send(ask('facts')).ending);
-      if (ending !== null && 'reply' in ending && ending.isWhole) return 'answer' in answerIn(Facts, ending);
+      const ending = await within(PING_MS, this.send(question('facts')).ending);
+      if (ending !== null && 'reply' in ending && ending.isWhole) return 'answer' in answerIn(KernelFacts, ending);
     }
     return false;
   }
 
-  /** Ends what runs as lost, and the kernel with it; `close` waits for that. */
+  /** Ends what runs as lost, and the kernel with it. `close` waits for that. */
   giveUp(reason: string): void {
     this.#isGivenUp = true;
     this.#channel.lose(reason);
-    this.#delete().catch(() => undefined); // told by `close`
+    this.#delete().catch(() => undefined); // `close` reports it
   }
 
   async close(): Promise<void> {
@@ -124,7 +124,7 @@ export class Kernel {
     await this.#delete();
   }
 
-  /** Once; what failed is tried again by the next call. */
+  /** Deletes it once. After a failure the next call tries again. */
   #delete(): Promise<void> {
     this.#deletion ??= remove(this.#server, this.#id).catch((error: unknown) => {
       this.#deletion = undefined;
@@ -133,9 +133,9 @@ export class Kernel {
     return this.#deletion;
   }
 
-  async #plant({ name, directory, environment, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {
-    const ending = await within(START_TIMEOUT_MS, this.send(plant(sources, environment)).ending, signal);
-    const found = ending === null ? { problem: 'it did not answer in time' } : answerIn(Facts, ending);
+  async #inject({ name, directory, environment, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {
+    const ending = await within(START_TIMEOUT_MS, this.send(injection(sources, environment)).ending, signal);
+    const found = ending === null ? { problem: 'it did not answer in time' } : answerIn(KernelFacts, ending);
     if ('problem' in found) {
       throw new VivariumError(
         'JUPYTER_REFUSED',
@@ -152,7 +152,7 @@ export class Kernel {
   }
 }
 
-/** A server that is just restarting a dead kernel fails to remove it, and is asked again. One that is gone has no kernels. */
+/** A server that is just restarting a dead kernel fails to remove it, so it is asked again. A server that is gone has no kernels. */
 async function remove(server: JupyterServer, id: string): Promise<void> {
   const deadline = performance.now() + REMOVE_TIMEOUT_MS;
   try {
@@ -171,7 +171,7 @@ function pathOf(id: string): string {
   return `api/kernels/${encodeURIComponent(id)}`;
 }
 
-/** Null when it takes longer. On abort rejects with the reason. */
+/** Null if it takes longer. On abort it rejects with the reason. */
 async function within<T>(timeoutMs: number, promise: Promise<T>, signal?: AbortSignal): Promise<T | null> {
   const over = new AbortController();
   const stop = signal ? AbortSignal.any([signal, over.signal]) : over.signal;

@@ -1,9 +1,9 @@
-/** Messages of a kernel. Whatever comes is the word of the program that runs there: checked in shape, never believed as fact. */
+/** Messages of a kernel. The program in it can forge them, so their shape is checked and they are never taken for facts. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 
-/** Larger ones are not even parsed. */
+/** Larger ones are not parsed. */
 const MAX_MESSAGE_CHARS = 32 << 20;
 const VERSION = '5.3';
 
@@ -23,7 +23,7 @@ const Expression = z.discriminatedUnion('status', [
   z.object({ status: z.literal('error'), ename: z.string(), evalue: z.string() }),
 ]);
 
-/** The contents that matter here, by the type of their message. */
+/** The contents that matter here, by message type. */
 const Contents = {
   status: z.object({ execution_state: z.string() }),
   execute_input: z.object({}),
@@ -46,7 +46,7 @@ export type KernelMessage =
 type KnownMessage = {
   [T in Type]: { readonly type: T; readonly parent: string | null; readonly content: z.infer<(typeof Contents)[T]> };
 }[Type];
-export type Reply = z.infer<typeof Contents.execute_reply>;
+export type KernelReply = z.infer<typeof Contents.execute_reply>;
 
 /** Null for a message that does not matter here. */
 export function parseMessage(text: string): KernelMessage | null {
@@ -59,15 +59,15 @@ export function parseMessage(text: string): KernelMessage | null {
 
 export interface ExecuteRequest {
   readonly code: string;
-  /** Leaves no trace in the history, and echoes nothing. */
+  /** Leaves no trace in the history and echoes nothing. */
   readonly isSilent: boolean;
-  /** Whether requests that are under way already are dropped when this one fails. */
+  /** Whether requests that were already sent are dropped if this one fails. */
   readonly stopOnError: boolean;
-  /** Evaluated after the code; what they give comes with the reply. */
+  /** Evaluated after the code; their values come with the reply. */
   readonly expressions?: Readonly<Record<string, string>>;
 }
 
-/** The text of a request, and the id that what belongs to it will have as its parent. */
+/** The text of a request, and its id, which messages that belong to it name as their parent. */
 export function encodeRequest(session: string, request: ExecuteRequest): { id: string; text: string } {
   const id = randomUUID();
   const header = {

@@ -2,36 +2,36 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ZYGOTE_FILE } from '../../python-files.ts';
-import { encodeFrame } from '../frames.ts';
+import { encodeFrame } from '../protocol/frames.ts';
 
 const CONTROL_FD = 3;
 const KEPT_BYTES = 8192;
-const LAST_WORDS_MS = 100;
+const STDERR_TIMEOUT_MS = 100;
 
-/** A zygote that waits for its configuration: it can be started before anybody knows it. */
+/** A zygote that waits for its configuration. It can be started before the configuration is known. */
 export interface ZygoteProcess {
   readonly python: string;
   readonly cacheDir: string;
   readonly child: ChildProcess;
   readonly control: Socket;
-  /** Its end, with its last words. Listened for from the start: it may come before anybody asks. */
+  /** Resolves to the end of its stderr when it has ended, which may be before anybody asks. */
   readonly ended: Promise<string>;
 }
 
-/** Starts the Python of a zygote. The environment is empty but for what Python needs; the rest comes over a descriptor. */
+/** Starts the Python of a zygote. Its environment holds only what Python needs; its configuration comes over a descriptor. */
 export function spawnZygote(python: string, cacheDir: string): ZygoteProcess {
   const child = spawn(python, ['-I', '-X', `pycache_prefix=${cacheDir}/pycache`, ZYGOTE_FILE], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    detached: true, // a Ctrl-C at the terminal is the host's to handle
+    detached: true, // Ctrl-C at the terminal is for this process to handle
   });
   const control = child.stdio[CONTROL_FD] as Socket;
-  control.on('error', () => control.destroy()); // its end says more
-  return { python, cacheDir, child, control, ended: hearOut(child) };
+  control.on('error', () => control.destroy()); // its exit says more
+  return { python, cacheDir, child, control, ended: collectStderr(child) };
 }
 
-/** What a zygote is to be. */
+/** What a zygote is configured with. */
 export interface ZygoteConfig {
   readonly level: string;
   readonly instance: string;
@@ -49,20 +49,20 @@ export function configureZygote({ control }: ZygoteProcess, config: ZygoteConfig
   control.write(encodeFrame(config));
 }
 
-async function hearOut(child: ChildProcess): Promise<string> {
-  let words = '';
-  const silent = Promise.withResolvers<void>();
-  child.stderr?.on('data', (chunk: Buffer) => (words = (words + chunk.toString('utf8')).slice(-KEPT_BYTES)));
-  child.stderr?.once('close', () => silent.resolve());
+async function collectStderr(child: ChildProcess): Promise<string> {
+  let text = '';
+  const closed = Promise.withResolvers<void>();
+  child.stderr?.on('data', (chunk: Buffer) => (text = (text + chunk.toString('utf8')).slice(-KEPT_BYTES)));
+  child.stderr?.once('close', () => closed.resolve());
   await new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', ({ message }) => {
-      words += message;
+      text += message;
       resolve();
     });
   });
-  // What it wrote last may still be on its way; a process that it left behind could keep it open for ever.
-  await Promise.race([silent.promise, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+  // The last of it may still be on its way, but a process that was left behind could keep the pipe open for ever.
+  await Promise.race([closed.promise, sleep(STDERR_TIMEOUT_MS, undefined, { ref: false })]);
   child.stderr?.destroy();
-  return words.trim();
+  return text.trim();
 }

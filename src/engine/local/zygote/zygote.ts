@@ -2,13 +2,13 @@ import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
-import { encodeFrame, FrameReader, readFrames } from '../frames.ts';
+import { encodeFrame, FrameReader, readFrames } from '../protocol/frames.ts';
 import type { ZygoteProcess } from './process.ts';
 
 const END_GRACE_MS = 3000;
 
-/** What the zygote says when it is up: facts about the walls that were observed by building them. */
-export const Ready = z.object({
+/** What the zygote reports when it is up: facts about the walls, found by building them. */
+export const ZygoteReady = z.object({
   event: z.literal('ready'),
   level: z.enum(['namespaces', 'landlock', 'none']),
   python: z.string(),
@@ -21,10 +21,10 @@ export const Ready = z.object({
   threads: z.int(),
   preloadFailures: z.record(z.string(), z.string()),
 });
-export type Ready = z.infer<typeof Ready>;
+export type ZygoteReady = z.infer<typeof ZygoteReady>;
 
 const ZygoteEvent = z.discriminatedUnion('event', [
-  Ready,
+  ZygoteReady,
   z.object({ event: z.literal('unavailable'), problem: z.string() }),
   z.object({ event: z.literal('opened'), session: z.string(), workspace: z.string(), uid: z.int() }),
   z.object({ event: z.literal('failed'), session: z.string(), problem: z.string() }),
@@ -47,25 +47,31 @@ const ZygoteEvent = z.discriminatedUnion('event', [
 ]);
 type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 
-/** A fact about one session, decided outside of it. */
-export type SessionFact = Extract<ZygoteEvent, { session: string }>;
+/** A fact about one enclosure, decided outside of it. */
+export type EnclosureEvent = Extract<ZygoteEvent, { session: string }>;
 export type Overstep = Extract<ZygoteEvent, { event: 'overstepped' }>;
 
-/** A command that has no answer of its own: facts follow. */
-interface ZygoteCommand {
+/** A command about an enclosure that has no answer of its own; events follow. */
+export interface EnclosureOrder {
   readonly op: 'open' | 'close' | 'watch' | 'unwatch' | 'rest';
-  readonly session: string;
   readonly [field: string]: unknown;
 }
 
-/** The warm template process, seen from the host. */
+/** Something that the pid 1 of an enclosure does, and answers. */
+export type PidOneRequest =
+  | { readonly op: 'interrupt'; readonly pid: number }
+  | { readonly op: 'wake'; readonly pid: number; readonly dormant: readonly number[] }
+  | { readonly op: 'sweep'; readonly keep: readonly number[] }
+  | { readonly op: 'oomed' };
+
+/** The warm template process, seen from outside. */
 export class Zygote implements AsyncDisposable {
   readonly exited: Promise<void>;
   readonly #child: ChildProcess;
   readonly #control: Socket;
-  readonly #listeners = new Map<string, (fact: SessionFact) => void>();
+  readonly #listeners = new Map<string, (event: EnclosureEvent) => void>();
   readonly #requests = new Map<number, (problem: string | null) => void>();
-  readonly #first = Promise.withResolvers<Ready>();
+  readonly #first = Promise.withResolvers<ZygoteReady>();
   #nextRequest = 1;
   #hasEnded = false;
 
@@ -80,8 +86,8 @@ export class Zygote implements AsyncDisposable {
     this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
   }
 
-  /** Waits until a process that knows its configuration is warm; what the machine refuses is an error that says why. */
-  static async start(process: ZygoteProcess, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: Ready }> {
+  /** Waits until a configured process is warm. If the machine does not allow it, the error says why. */
+  static async start(process: ZygoteProcess, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: ZygoteReady }> {
     const zygote = new Zygote(process);
     const abort = (): void => void zygote.close();
     signal?.addEventListener('abort', abort, { once: true });
@@ -101,34 +107,28 @@ export class Zygote implements AsyncDisposable {
     return !this.#hasEnded;
   }
 
-  /** Hears the facts of one session from now on. */
-  listen(session: string, listener: (fact: SessionFact) => void): void {
-    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', session, cause: 'zygote' }));
-    else this.#listeners.set(session, listener);
+  /** Passes the events of one enclosure to a listener from now on. */
+  listen(enclosure: string, listener: (event: EnclosureEvent) => void): void {
+    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', session: enclosure, cause: 'zygote' }));
+    else this.#listeners.set(enclosure, listener);
   }
 
-  tell(command: ZygoteCommand): void {
-    if (!this.#hasEnded) this.#control.write(encodeFrame(command));
+  send(enclosure: string, order: EnclosureOrder): void {
+    if (!this.#hasEnded) this.#control.write(encodeFrame({ session: enclosure, ...order }));
   }
 
-  /** Has a session's pid 1 do something; the answer is null or what went wrong. */
-  ask(
-    command:
-      | { op: 'interrupt'; session: string; pid: number }
-      | { op: 'wake'; session: string; pid: number; dormant: number[] }
-      | { op: 'sweep'; session: string; keep: number[] }
-      | { op: 'oomed'; session: string },
-  ): Promise<string | null> {
+  /** Has the pid 1 of an enclosure do something. The answer is what went wrong, or null. */
+  ask(enclosure: string, request: PidOneRequest): Promise<string | null> {
     if (this.#hasEnded) return Promise.resolve('the zygote is gone');
-    const request = this.#nextRequest;
+    const number = this.#nextRequest;
     this.#nextRequest += 1;
     const { promise, resolve } = Promise.withResolvers<string | null>();
-    this.#requests.set(request, resolve);
-    this.#control.write(encodeFrame({ ...command, request }));
+    this.#requests.set(number, resolve);
+    this.#control.write(encodeFrame({ session: enclosure, ...request, request: number }));
     return promise;
   }
 
-  /** Ends the zygote and with it every session. Closing the control channel is enough; SIGKILL if it is not. */
+  /** Ends the zygote and with it every session. It ends when its control channel closes, or else by SIGKILL. */
   async close(): Promise<void> {
     this.#control.destroy();
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), END_GRACE_MS);
@@ -141,19 +141,19 @@ export class Zygote implements AsyncDisposable {
   }
 
   async #watchExit(ended: Promise<string>): Promise<void> {
-    const words = await ended;
+    const stderr = await ended;
     this.#hasEnded = true;
     this.#control.destroy();
     this.#first.reject(
       new VivariumError(
         'ENGINE_FAILED',
-        `The zygote ended before it was ready. ${words === '' ? 'It said nothing.' : `It said: ${words}`} Run \`vivarium doctor\`.`,
+        `The zygote ended before it was ready. ${stderr === '' ? 'It said nothing.' : `It said: ${stderr}`} Run \`vivarium doctor\`.`,
       ),
     );
     for (const answer of this.#requests.values()) answer('the zygote is gone');
     this.#requests.clear();
-    const lastWords = words.split('\n').at(-1) ?? '';
-    const cause = lastWords === '' ? 'zygote' : `zygote: ${lastWords}`;
+    const lastLine = stderr.split('\n').at(-1) ?? '';
+    const cause = lastLine === '' ? 'zygote' : `zygote: ${lastLine}`;
     for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause });
     this.#listeners.clear();
   }

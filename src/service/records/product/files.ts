@@ -1,4 +1,4 @@
-import { isPlainPath } from '../../../artifact/place/names.ts';
+import { isPlainPath } from '../../../workspace/names.ts';
 import type { Execution, ProducedFile } from '../../../execution/execution.ts';
 import type { RecordFolder } from '../folder.ts';
 import { PRODUCTS } from '../names.ts';

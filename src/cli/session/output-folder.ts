@@ -1,0 +1,86 @@
+import path from 'node:path';
+import { VivariumError } from '../../errors.ts';
+import type { Execution } from '../../execution/execution.ts';
+import type { Host } from '../../host/host.ts';
+import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
+import { extensionOf, picturesOf, type Picture } from '../../tool/pictures.ts';
+
+export interface OutputFolderOptions {
+  readonly directory: string;
+  readonly artifacts: Host['artifacts'];
+  /** Called for each file with its path, or with the reason why there is none. */
+  readonly report: (words: string) => Promise<void>;
+}
+
+type FileSource = Parameters<RunFolder['add']>[1];
+
+/** A folder of the user's that gets copies of what runs produce. */
+export class OutputFolder {
+  readonly #folder: RunFolder;
+  readonly #artifacts: Host['artifacts'];
+  readonly #report: OutputFolderOptions['report'];
+  #pictures = 0;
+
+  constructor({ directory, artifacts, report }: OutputFolderOptions) {
+    this.#folder = new RunFolder(path.resolve(directory));
+    this.#artifacts = artifacts;
+    this.#report = report;
+  }
+
+  async addAll(execution: Execution): Promise<void> {
+    await this.addPictures(execution);
+    await this.addFiles(execution);
+    await this.#addOutputs(execution);
+  }
+
+  /** Numbers the pictures that the program did not save itself. `onPicture` gets all of them first. */
+  async addPictures(execution: Execution, onPicture?: (picture: Picture) => Promise<void>): Promise<void> {
+    const written = new Set(execution.files.map(({ path: name }) => name));
+    for (const picture of await picturesOf(execution, this.#artifacts)) {
+      await onPicture?.(picture);
+      const { figure, bytes } = picture;
+      if (figure.path !== undefined) continue; // `addFiles` copies it
+      const name = this.#nextName(extensionOf(figure.mime), written);
+      await this.#add('picture', name, { source: bytes, sizeBytes: bytes.length });
+    }
+  }
+
+  async addFiles({ files }: Execution): Promise<void> {
+    for (const { id, path: name, sizeBytes, notKept } of files) {
+      if (id === undefined) await this.#report(`${name} is not kept: ${notKept ?? 'no reason given'}`);
+      else await this.#addArtifact('file', name, { id, sizeBytes });
+    }
+  }
+
+  /** The full text of outputs that are shortened in the result. */
+  async #addOutputs({ spills = {} }: Execution): Promise<void> {
+    for (const [stream, spill] of Object.entries(spills)) {
+      await this.#addArtifact('output', `.output/${stream}.txt`, spill);
+    }
+  }
+
+  #nextName(extension: string, taken: ReadonlySet<string>): string {
+    this.#pictures += 1;
+    const name = `figure-${this.#pictures}${extension}`;
+    return taken.has(name) ? this.#nextName(extension, taken) : name;
+  }
+
+  async #addArtifact(kind: string, name: string, { id, sizeBytes }: { id: string; sizeBytes: number }): Promise<void> {
+    await this.#add(kind, name, { source: this.#artifacts.open(id), sizeBytes });
+  }
+
+  /** The program chooses the names. One that leads out of the folder is refused, and the other files are still copied. */
+  async #add(
+    kind: string,
+    name: string,
+    { source, sizeBytes }: { readonly source: FileSource | Promise<FileSource>; readonly sizeBytes: number },
+  ): Promise<void> {
+    try {
+      const { path: copy } = await this.#folder.add(name, await source, sizeBytes);
+      await this.#report(`${kind}: ${copy}`);
+    } catch (error) {
+      if (!(error instanceof VivariumError)) throw error;
+      await this.#report(`${kind} ${name} is not kept: ${error.message}`);
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VivariumError } from '../../../errors.ts';
+import type { EnclosureEvent, Overstep, PidOneRequest, Zygote } from '../zygote/zygote.ts';
+import type { Exit } from './exit.ts';
+import { openCommand, type EnclosureOptions, type Home } from './options.ts';
+import { Watch } from './watch.ts';
+
+const CLOSE_TIMEOUT_MS = 30_000;
+
+/** What lives in an enclosure, as far as the enclosure has to know it. */
+export interface Occupant {
+  /** The processes that are measured, and those that only sleep. */
+  pids(): { readonly worker: number; readonly dormant: readonly number[] };
+  onExit(exit: Exit): void;
+  onOverstep(overstep: Overstep): void;
+}
+
+export interface EnclosureParts {
+  readonly zygote: Zygote;
+  /** The directory that holds the homes of all enclosures. */
+  readonly sessionsDir: string;
+}
+
+/** The walls of one session, seen from outside: its home, the commands that its pid 1 takes, and the watch over its limits. */
+export class Enclosure {
+  readonly name: string;
+  readonly watch: Watch;
+  readonly #parts: EnclosureParts;
+  readonly #opened = Promise.withResolvers<Home>();
+  readonly #failed = Promise.withResolvers<never>();
+  readonly #gone = Promise.withResolvers<void>();
+  #options: EnclosureOptions;
+  #home: Home | null = null;
+  #occupant: Occupant | null = null;
+  #isGone = false;
+  #isClosing = false;
+
+  constructor(name: string, parts: EnclosureParts, options: EnclosureOptions) {
+    this.name = name;
+    this.#parts = parts;
+    this.#options = options;
+    this.watch = new Watch(
+      (order) => parts.zygote.send(name, order),
+      () => ({ worker: 0, dormant: [], ...this.#occupant?.pids(), limits: this.#options.limits }),
+    );
+    this.#failed.promise.catch(() => undefined); // whoever opens it reports it
+  }
+
+  /** Has the zygote open it: one that is ready, or one that is built on demand. Its worker will come with the token. */
+  open(token: string): void {
+    this.#parts.zygote.listen(this.name, (event) => this.#onEvent(event));
+    this.#parts.zygote.send(this.name, { op: 'open', token, ...openCommand(this.#options) });
+  }
+
+  get opened(): Promise<Home> {
+    return this.#opened.promise;
+  }
+
+  /** Rejects if it cannot be opened, or if its worker ends. */
+  get failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** From now on the occupant gets the events. */
+  occupy(occupant: Occupant): void {
+    this.#occupant = occupant;
+  }
+
+  get options(): EnclosureOptions {
+    return this.#options;
+  }
+
+  /** For a session whose limits differ only where we enforce them ourselves. */
+  setOptions(options: EnclosureOptions): void {
+    this.#options = options;
+  }
+
+  get home(): Home {
+    if (this.#home === null) throw new TypeError(`enclosure ${this.name} is not open yet`);
+    return this.#home;
+  }
+
+  get workspacePath(): string {
+    return path.join(this.#parts.sessionsDir, this.home.workspace, 'workspace');
+  }
+
+  /** Whether its end is intended, so that there is nothing to recover. */
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  /** Raises KeyboardInterrupt in a process. Returns what went wrong, or null. */
+  interrupt(pid: number): Promise<string | null> {
+    return this.#ask({ op: 'interrupt', pid });
+  }
+
+  /** Has a twin run as the worker. Returns what went wrong, or null. */
+  wake(pid: number, dormant: readonly number[]): Promise<string | null> {
+    return this.#ask({ op: 'wake', pid, dormant });
+  }
+
+  /** Ends every process but these. False if that failed, so that only closing the enclosure ends them. */
+  async sweep(keep: readonly number[]): Promise<boolean> {
+    return (await this.#ask({ op: 'sweep', keep })) === null || this.#isGone;
+  }
+
+  /** Whether the kernel has killed one of its processes for lack of memory since the last call. */
+  async hasRunOutOfMemory(): Promise<boolean> {
+    return (await this.#ask({ op: 'oomed' })) === 'memory';
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.watch.end();
+    const { zygote } = this.#parts;
+    zygote.send(this.name, { op: 'close' });
+    if (zygote.isAlive && !this.#isGone) {
+      await Promise.race([this.#gone.promise, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    }
+  }
+
+  /** A pid 1 that is gone does not answer any more. */
+  #ask(request: PidOneRequest): Promise<string | null> {
+    return Promise.race([
+      this.#parts.zygote.ask(this.name, request),
+      this.#gone.promise.then(() => 'the session is gone'),
+    ]);
+  }
+
+  #onEvent(event: EnclosureEvent): void {
+    switch (event.event) {
+      case 'opened':
+        this.#home = { workspace: event.workspace, uid: event.uid };
+        this.#opened.resolve(this.#home);
+        break;
+      case 'failed':
+        this.#fail(event.problem);
+        this.#leave(null);
+        break;
+      case 'exited':
+        this.#fail(event.problem ?? 'its process ended');
+        this.#occupant?.onExit({ code: event.code, signal: event.signal, cause: event.cause, isGone: false });
+        break;
+      case 'overstepped':
+        this.#occupant?.onOverstep(event);
+        break;
+      case 'gone':
+        this.#fail(`its pid 1 ended (${event.cause ?? 'killed'})`);
+        this.#leave(event.cause);
+    }
+  }
+
+  #leave(cause: string | null): void {
+    this.#isGone = true;
+    this.#gone.resolve();
+    this.#occupant?.onExit({ code: null, signal: null, cause, isGone: true });
+  }
+
+  /** Matters only while it is being opened. */
+  #fail(problem: string): void {
+    this.#failed.reject(
+      new VivariumError('ENGINE_FAILED', `A session could not be opened: ${problem}. Run \`vivarium doctor\`.`),
+    );
+  }
+}

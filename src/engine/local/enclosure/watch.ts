@@ -1,0 +1,100 @@
+import type { Limits } from '../../../config.ts';
+import type { EnclosureOrder } from '../zygote/zygote.ts';
+
+/** Shorter runs are not watched. */
+export const LONG_RUN_MS = 50;
+/** By then the twin of the last run usually exists. */
+const REST_AFTER_MS = 100;
+
+interface WatchTarget {
+  readonly worker: number;
+  readonly dormant: readonly number[];
+  readonly limits: Limits;
+}
+
+/** Has the zygote measure a session against its limits, during runs and between them. Short runs are measured afterwards. */
+export class Watch {
+  readonly #send: (order: EnclosureOrder) => void;
+  readonly #target: () => WatchTarget;
+  #timer: NodeJS.Timeout | null = null;
+  #isClockOn = false;
+  #run: { readonly startedMs: number; readonly onLong: () => void } | null = null;
+  #isWatching = false;
+  #isResting = false;
+  #isDiskMeasured = false;
+
+  constructor(send: (order: EnclosureOrder) => void, target: () => WatchTarget) {
+    this.#send = send;
+    this.#target = target;
+  }
+
+  /** Whether the zygote measures what goes on between runs. */
+  get isResting(): boolean {
+    return this.#isResting;
+  }
+
+  /** A run begins. If it takes long it is watched, and `onLong` is called. One clock serves a burst of runs. */
+  beginRun(onLong: () => void): void {
+    this.#run = { startedMs: performance.now(), onLong };
+    if (!this.#isClockOn) this.#startClock(LONG_RUN_MS);
+  }
+
+  endRun(): void {
+    this.#run = null;
+    if (this.#isWatching) this.#send({ op: 'unwatch' });
+    this.#isWatching = false;
+  }
+
+  /**
+   * No run is on any more. What still goes on is watched from a moment later, once for a burst of runs.
+   * `isDiskMeasured` if the size of the workspace was measured after the run.
+   */
+  rest(isDiskMeasured: boolean): void {
+    this.#isDiskMeasured ||= isDiskMeasured;
+    this.#timer ??= setTimeout(() => this.#rest(), REST_AFTER_MS).unref();
+  }
+
+  /** There is one more dormant process. */
+  renew(): void {
+    if (this.#isResting) this.rest(false);
+  }
+
+  end(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #startClock(ms: number): void {
+    this.#isClockOn = true;
+    setTimeout(() => this.#onClock(), ms).unref();
+  }
+
+  #onClock(): void {
+    this.#isClockOn = false;
+    if (this.#run === null) return;
+    const remainingMs = this.#run.startedMs + LONG_RUN_MS - performance.now();
+    if (remainingMs > 0) this.#startClock(Math.ceil(remainingMs));
+    else this.#watch(this.#run.onLong);
+  }
+
+  #watch(onLong: () => void): void {
+    this.end();
+    this.#isResting = false;
+    this.#isWatching = true;
+    this.#send({ op: 'watch', ...this.#fields(), busyMs: null });
+    onLong();
+  }
+
+  #rest(): void {
+    this.#timer = null;
+    this.#isResting = true;
+    this.#send({ op: 'rest', ...this.#fields(), busyMs: this.#target().limits.timeoutMs });
+    this.#isDiskMeasured = false;
+  }
+
+  #fields(): Readonly<Record<string, unknown>> {
+    const { worker, dormant, limits } = this.#target();
+    const diskBytes = (limits.workspaceMb + limits.rollbackMb) * 2 ** 20;
+    return { worker, dormant, cpuMs: limits.cpuMs, diskBytes, isTold: this.#isDiskMeasured };
+  }
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { lstat, readdir, rm, rmdir, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { occupancyOf } from './lease.ts';
+
+const run = promisify(execFile);
+const GROUP_ATTEMPTS = 20;
+/** An engine that is starting has its socket by then. */
+const UNMARKED_MS = 60_000;
+
+/** Removes a tree that a session made, even one with locked or very deep directories. Links are not followed. */
+export async function removeTree(directory: string): Promise<void> {
+  try {
+    await rm(directory, { recursive: true, force: true });
+  } catch {
+    // A directory without permissions, or a path too long for one call: the system's tools walk step by step.
+    await run('chmod', ['-R', 'u+rwx', directory]).catch(() => undefined); // rm reports what matters
+    await run('rm', ['-rf', '--one-file-system', directory]);
+  }
+}
+
+/** Where engines that are killed leave something behind. */
+interface LeftoverDirectories {
+  readonly directory: string;
+  /** Exactly the names that we give. Anything else is not ours. */
+  readonly names: RegExp;
+  /** Listens in each of them while its engine lives. */
+  readonly socket: string;
+  /** Whether everything in them is ours; otherwise only the socket is. */
+  readonly isOwn: boolean;
+}
+
+/** Removes what killed engines left behind. */
+export async function removeAbandoned(leftovers: LeftoverDirectories): Promise<void> {
+  const names = await readdir(leftovers.directory).catch(() => []); // none yet
+  const own = names.filter((name) => leftovers.names.test(name)).map((name) => path.join(leftovers.directory, name));
+  await Promise.allSettled(own.map((directory) => removeIfAbandoned(directory, leftovers))); // the next start tries again
+}
+
+async function removeIfAbandoned(directory: string, { socket, isOwn }: LeftoverDirectories): Promise<void> {
+  const occupancy = await occupancyOf(directory, socket);
+  if (occupancy === 'abandoned') {
+    if (isOwn) await removeContents(directory, socket);
+    else if ((await readdir(directory)).length > 1) return;
+    await unlink(path.join(directory, socket));
+    await rmdir(directory);
+  } else if (occupancy === 'unmarked') {
+    const { mtimeMs } = await lstat(directory);
+    if (Date.now() - mtimeMs > UNMARKED_MS) await rmdir(directory); // only if it is empty
+  }
+}
+
+/** Empties a directory but for the socket, by which the next engine knows it as ours if this one is killed meanwhile. */
+export async function removeContents(directory: string, socket: string): Promise<void> {
+  const names = await readdir(directory);
+  await Promise.all(names.filter((name) => name !== socket).map((name) => removeTree(path.join(directory, name))));
+}
+
+/** Removes the control groups of a zygote that was killed before it could do so. */
+export async function removeGroups(directories: readonly string[], prefix: string): Promise<void> {
+  for (const directory of directories) {
+    const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
+    const left = names.filter((name) => name.startsWith(`vivarium-${prefix}`));
+    await Promise.all(left.map((name) => removeGroup(path.join(directory, name))));
+  }
+}
+
+/** Removes the control groups of killed engines. One that is still in use cannot be removed. */
+export async function removeStaleGroups(
+  directories: readonly string[],
+  isOccupied: (instance: string) => Promise<boolean>,
+): Promise<void> {
+  for (const directory of directories) {
+    const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
+    const removals = names.map(async (name) => {
+      const [, instance, pid] = /^vivarium-((\d+)-[0-9a-f]{8})\./.exec(name) ?? [];
+      if (instance === undefined || isRunning(Number(pid)) || (await isOccupied(instance))) return;
+      await rmdir(path.join(directory, name));
+    });
+    await Promise.allSettled(removals);
+  }
+}
+
+/** A group can be removed once its last process has left it, which takes the kernel a moment. */
+async function removeGroup(directory: string): Promise<void> {
+  for (let attempt = 0; attempt < GROUP_ATTEMPTS; attempt += 1) {
+    try {
+      await rmdir(directory);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      await sleep(5 * (attempt + 1));
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

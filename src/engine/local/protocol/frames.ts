@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net';
+import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
+
+const LENGTHS_BYTES = 8;
+const MAX_FRAME_BYTES = 16 << 20;
+
+/** One frame: two lengths, a JSON header, raw bytes. */
+export function encodeFrame(header: object): Buffer {
+  const text = JSON.stringify(header);
+  const bytes = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(LENGTHS_BYTES + bytes);
+  frame.writeUInt32BE(bytes, 0);
+  frame.writeUInt32BE(0, 4);
+  frame.write(text, LENGTHS_BYTES);
+  return frame;
+}
+
+/** A frame that was read. */
+export interface Frame {
+  readonly header: unknown;
+  readonly payload: Buffer;
+}
+
+/** Cuts a stream of bytes into frames. The input is hostile, so sizes and depth are checked before anything is parsed. */
+export class FrameReader {
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #wanted = LENGTHS_BYTES;
+  #skipTo: Buffer | null = null;
+  #skipped = Promise.withResolvers<void>();
+
+  /** Drops everything up to and including `token`, which is what a lost process may have written. */
+  skipTo(token: Buffer): Promise<void> {
+    this.#skipTo = token;
+    this.#skipped = Promise.withResolvers<void>();
+    return this.#skipped.promise;
+  }
+
+  /** Passes on all frames that are complete now. */
+  push(chunk: Buffer, onFrame: (frame: Frame) => void): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    // Chunks are joined once a frame is complete, not each time one arrives.
+    if (this.#skipTo !== null ? !this.#skip(this.#skipTo) : this.#length < this.#wanted) return;
+    let data = this.#join();
+    while ((this.#wanted = frameLength(data)) <= data.length) {
+      const end = LENGTHS_BYTES + data.readUInt32BE(0);
+      const text = data.subarray(LENGTHS_BYTES, end);
+      const payload = data.subarray(end, this.#wanted);
+      data = data.subarray(this.#wanted);
+      this.#keep(data);
+      onFrame({ header: parseJson(text), payload });
+    }
+  }
+
+  #skip(token: Buffer): boolean {
+    const data = this.#join();
+    const found = data.indexOf(token);
+    this.#keep(data.subarray(found < 0 ? Math.max(0, data.length - token.length + 1) : found + token.length));
+    if (found < 0) return false;
+    this.#skipTo = null;
+    this.#skipped.resolve();
+    return true;
+  }
+
+  #join(): Buffer {
+    const [only] = this.#chunks;
+    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#length);
+  }
+
+  #keep(data: Buffer): void {
+    this.#chunks = data.length === 0 ? [] : [data];
+    this.#length = data.length;
+    this.#wanted = LENGTHS_BYTES;
+  }
+}
+
+/** The length of the frame that `data` begins with, or as much of it as is known. */
+function frameLength(data: Buffer): number {
+  if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
+  const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
+  if (bytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${bytes} bytes`);
+  return LENGTHS_BYTES + bytes;
+}
+
+/** Reads frames from a socket until it ends or breaks the protocol. */
+export function readFrames(
+  socket: Socket,
+  reader: FrameReader,
+  on: { readonly frame: (frame: Frame) => void; readonly violation: (error: ProtocolViolation) => void },
+): void {
+  socket.on('data', (chunk) => {
+    try {
+      reader.push(chunk, on.frame);
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      on.violation(error);
+    }
+  });
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Enclosure } from '../enclosure/enclosure.ts';
+import type { WorkerFrame } from '../protocol/worker-frame.ts';
+import type { WorkerChannel } from './channel.ts';
+
+export const TWIN_TIMEOUT_MS = 3000;
+
+interface Twin {
+  readonly pid: number;
+  readonly token: Buffer;
+}
+
+type AnswerType = 'renewed' | 'resumed' | 'cleared';
+type AnswerFrame<T extends AnswerType> = Extract<WorkerFrame, { type: T }>;
+
+/** The twin that took over, and what became of the files. */
+export type Resumed = AnswerFrame<'resumed'>;
+
+/** The dormant copies of a worker: one of the present state, one of the state before the last change. */
+export class Twins {
+  readonly #enclosure: Enclosure;
+  readonly #channel: WorkerChannel;
+  #present: Twin | null = null;
+  #previous: Twin | null = null;
+  /** Changes of the state since the interpreter was fresh. Infinite if that state is out of reach for another reason. */
+  #changes = 0;
+  #awaited: { readonly type: AnswerType; readonly resolve: (frame: WorkerFrame | null) => void } | null = null;
+
+  constructor(enclosure: Enclosure, channel: WorkerChannel) {
+    this.#enclosure = enclosure;
+    this.#channel = channel;
+  }
+
+  /** Whether a twin of the present state could take over. */
+  get isProtected(): boolean {
+    return this.#present !== null;
+  }
+
+  /** The twin of the state before the last change, if there is one. */
+  get previousPid(): number | null {
+    return this.#previous?.pid ?? null;
+  }
+
+  /** Whether the state is still that of a fresh interpreter. */
+  get isPristine(): boolean {
+    return this.#changes === 0;
+  }
+
+  /** Whether the state before the last change was that of a fresh interpreter. */
+  get isOneChangeOld(): boolean {
+    return this.#changes === 1;
+  }
+
+  get pids(): number[] {
+    return [this.#present, this.#previous].flatMap((twin) => (twin === null ? [] : [twin.pid]));
+  }
+
+  /** Takes a frame that concerns twins and was expected. False if it is another one. */
+  accept(frame: WorkerFrame): boolean {
+    if (frame.type === 'twin' && this.#present === null) {
+      this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
+      return true;
+    }
+    const awaited = this.#awaited;
+    if (awaited === null || awaited.type !== frame.type) return false;
+    if (frame.type === 'renewed') this.#present = null; // at once: the next frame may name the new twin
+    this.#awaited = null;
+    awaited.resolve(frame);
+    return true;
+  }
+
+  /** A run has changed the state: the twin of the present state is one of the previous state now. */
+  onChange(): void {
+    this.#changes += 1;
+    this.#previous = this.#present;
+    this.#present = null;
+  }
+
+  /** The state that the last run made was lost before it had a twin. The state before that run is the present one again. */
+  discardChange(): void {
+    this.#present = this.#previous;
+    this.#previous = null;
+  }
+
+  /** From now on nothing before the present state can be rolled back to. */
+  forgetPrevious(): void {
+    this.#previous = null;
+    this.#changes = Number.POSITIVE_INFINITY;
+  }
+
+  /** No process is left that could answer. */
+  onExit(): void {
+    this.#awaited?.resolve(null);
+    this.#awaited = null;
+  }
+
+  /** Has the worker make another twin of the present state. */
+  async renew(): Promise<void> {
+    const renewed = this.#expect('renewed');
+    this.#channel.send({ type: 'renew' });
+    await renewed;
+  }
+
+  /** Removes every file of a workspace that was empty when the session began. Says what became of the files. */
+  async clearFiles(): Promise<string> {
+    const cleared = this.#expect('cleared');
+    this.#channel.send({ type: 'clear' });
+    return (await cleared)?.files ?? 'kept: the interpreter ended while it removed them';
+  }
+
+  /** The twin of the present state takes over. Null if there is none, or it is lost too. */
+  async wakePresent(): Promise<Resumed | null> {
+    return this.#present === null ? null : this.#wake(this.#present, false);
+  }
+
+  /** The twin of the previous state takes over, with the files of that time. Null if it is lost. */
+  async wakePrevious(): Promise<Resumed | null> {
+    return this.#previous === null ? null : this.#wake(this.#previous, true);
+  }
+
+  async #wake(twin: Twin, restoresFiles: boolean): Promise<Resumed | null> {
+    const mark = this.#channel.replaceMark();
+    const dormant = this.pids.filter((pid) => pid !== twin.pid);
+    this.#previous = this.#present = null;
+    const resumed = this.#expect('resumed');
+    const inStep = this.#channel.skipTo(twin.token);
+    if ((await this.#enclosure.wake(twin.pid, dormant)) !== null) {
+      this.onExit();
+      return null;
+    }
+    this.#channel.writeToken(twin.token);
+    void inStep.then(() => this.#channel.send({ type: 'resume', files: restoresFiles, mark }));
+    const answer = await resumed;
+    if (answer !== null) this.#changes = Number.POSITIVE_INFINITY;
+    return answer;
+  }
+
+  /** The next frame of a type. Null if the process that should send it ends, or takes too long. */
+  async #expect<T extends AnswerType>(type: T): Promise<AnswerFrame<T> | null> {
+    const { promise, resolve } = Promise.withResolvers<WorkerFrame | null>();
+    const awaited = { type, resolve };
+    this.#awaited = awaited;
+    const frame = await Promise.race([promise, sleep(TWIN_TIMEOUT_MS, null, { ref: false })]);
+    if (this.#awaited === awaited) this.#awaited = null;
+    return frame as AnswerFrame<T> | null;
+  }
+}

@@ -1,0 +1,256 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VivariumError } from '../../../errors.ts';
+import { ProtocolViolation } from '../../hostile-json.ts';
+import { Enclosure, type EnclosureParts } from '../enclosure/enclosure.ts';
+import type { Exit } from '../enclosure/exit.ts';
+import type { EnclosureOptions } from '../enclosure/options.ts';
+import type { WorkerConnections, WorkerSocket } from '../instance/worker-socket.ts';
+import type { WorkerFrame } from '../protocol/worker-frame.ts';
+import type { Overstep } from '../zygote/zygote.ts';
+import { WorkerChannel } from './channel.ts';
+import { Twins, TWIN_TIMEOUT_MS } from './twins.ts';
+
+const OPEN_TIMEOUT_MS = 30_000;
+
+/** Whoever uses the worker at the moment: a run, or a question between runs. */
+export interface WorkerUser {
+  onFrame(frame: WorkerFrame): void;
+  onExit?(exit: Exit): void;
+  /** Without this, the event goes to the owner. */
+  onOverstep?(cause: Overstep['cause']): void;
+}
+
+/** Whoever the worker belongs to. */
+export interface WorkerOwner {
+  /** The worker has ended, whether it was used or not. */
+  onExit(exit: Exit): void;
+  /** A limit was passed while no run was on. */
+  onOverstep(overstep: Overstep): void;
+}
+
+export interface WorkerParts extends EnclosureParts {
+  readonly workerSocket: WorkerSocket;
+}
+
+/** The process that runs the code of a session. It stays the same for its users when a twin takes its part. */
+export class Worker {
+  readonly enclosure: Enclosure;
+  readonly channel: WorkerChannel;
+  readonly twins: Twins;
+  /** A run that begins before this time is part of a burst. */
+  burstUntilMs = 0;
+  readonly #ready = Promise.withResolvers<void>();
+  #pid = 0;
+  #startedEmpty = false;
+  #exit = Promise.withResolvers<Exit>();
+  #hasExited = false;
+  #violation: string | null = null;
+  #user: WorkerUser | null = null;
+  #owner: WorkerOwner | null = null;
+  #questions = 0;
+
+  private constructor(enclosure: Enclosure, connections: WorkerConnections) {
+    this.enclosure = enclosure;
+    this.channel = new WorkerChannel(connections, {
+      onFrame: (frame) => this.#onFrame(frame),
+      onViolation: (error) => this.#onViolation(error),
+    });
+    this.twins = new Twins(enclosure, this.channel);
+    enclosure.occupy({
+      pids: () => ({ worker: this.#pid, dormant: this.twins.pids }),
+      onExit: (exit) => this.#onExit(exit),
+      onOverstep: (overstep) => this.#onOverstep(overstep),
+    });
+  }
+
+  /** Opens an enclosure and waits for the worker in it. */
+  static async open(
+    name: string,
+    parts: WorkerParts,
+    options: EnclosureOptions,
+    signal?: AbortSignal,
+  ): Promise<Worker> {
+    signal?.throwIfAborted();
+    const enclosure = new Enclosure(name, parts, options);
+    const token = randomBytes(16);
+    const arriving = parts.workerSocket.expect(name, (said) => isSame(Buffer.from(said, 'hex'), token));
+    const unopened = Promise.race([enclosure.failed, timeout(OPEN_TIMEOUT_MS, signal)]);
+    let worker: Worker | undefined;
+    enclosure.open(token.toString('hex'));
+    try {
+      worker = new Worker(enclosure, await Promise.race([arriving, unopened]));
+      await Promise.race([Promise.all([enclosure.opened, worker.#ready.promise]), unopened]);
+      return worker;
+    } catch (error) {
+      parts.workerSocket.forget(name);
+      await (worker ?? enclosure).close();
+      throw error;
+    }
+  }
+
+  /** Whether its workspace held nothing when it began. */
+  get startedEmpty(): boolean {
+    return this.#startedEmpty;
+  }
+
+  /** Resolves when the process that is the worker now has ended. */
+  get exited(): Promise<Exit> {
+    return this.#exit.promise;
+  }
+
+  get isAlive(): boolean {
+    return !this.#hasExited;
+  }
+
+  /** How it broke the protocol, if it did. */
+  get violation(): string | null {
+    return this.#violation;
+  }
+
+  belongTo(owner: WorkerOwner): void {
+    this.#owner = owner;
+  }
+
+  /** From now on the user gets what the worker sends. A frame that comes while there is no user breaks the protocol. */
+  use(user: WorkerUser): void {
+    this.#user = user;
+  }
+
+  release(): void {
+    this.#user = null;
+  }
+
+  /** Sends variables of the environment. They never pass the zygote, whose memory every later session inherits. */
+  setEnvironment(variables: Readonly<Record<string, string>>): void {
+    if (Object.keys(variables).length > 0) this.channel.send({ type: 'environment', variables });
+  }
+
+  /** Asks something between runs. Null if the worker is lost; one that takes longer than a run may is ended. */
+  async ask(question: Readonly<Record<string, unknown>>): Promise<WorkerFrame | null> {
+    this.#questions += 1;
+    const id = `question-${this.#questions}`;
+    const { promise, resolve } = Promise.withResolvers<WorkerFrame>();
+    this.use({
+      onFrame: (frame) => {
+        if ('id' in frame && frame.id === id) resolve(frame);
+      },
+    });
+    const timer = setTimeout(() => void this.end(), this.enclosure.options.limits.timeoutMs);
+    try {
+      this.channel.send({ ...question, id });
+      return await Promise.race([promise, this.exited.then(() => null)]);
+    } finally {
+      clearTimeout(timer);
+      this.release();
+      this.enclosure.watch.rest(false);
+    }
+  }
+
+  interrupt(): Promise<string | null> {
+    return this.enclosure.interrupt(this.#pid);
+  }
+
+  /** Ends the worker and everything it started, and keeps the twins. */
+  end(): Promise<void> {
+    return this.#sweep(this.twins.pids);
+  }
+
+  /** Ends what the run started besides the worker and its twins. */
+  async endLeftovers(): Promise<void> {
+    await this.#sweep([this.#pid, ...this.twins.pids]);
+    await this.twins.renew(); // a twin that was made during the sweep may have been swept away
+  }
+
+  /** After a loss, the twin of the last known state takes over. False if there is none. */
+  async recover(): Promise<boolean> {
+    await this.channel.drain(); // the frame that names the twin may still be unread
+    this.#violation = null;
+    const resumed = await this.twins.wakePresent();
+    if (resumed !== null) await this.#continueAs(resumed.pid);
+    return resumed !== null;
+  }
+
+  /** Goes back to the state before the last change. Says what became of the files, or null if the twin was lost too. */
+  async rollBack(): Promise<string | null> {
+    const { exited } = this;
+    const { previousPid } = this.twins;
+    if (previousPid === null) return null;
+    await this.#sweep([previousPid]);
+    await exited;
+    this.#violation = null;
+    const resumed = await this.twins.wakePrevious();
+    if (resumed !== null) await this.#continueAs(resumed.pid);
+    return resumed?.files ?? null;
+  }
+
+  async close(): Promise<void> {
+    await this.enclosure.close();
+    this.channel.close();
+  }
+
+  async #continueAs(pid: number): Promise<void> {
+    this.#pid = pid;
+    this.#hasExited = false;
+    this.#exit = Promise.withResolvers<Exit>();
+    const marks = this.channel.reachMarks();
+    const late = (): Promise<false> => sleep(TWIN_TIMEOUT_MS, false, { ref: false });
+    while (!(await Promise.race([marks, late()])) && this.channel.isOutputHeldUp); // a slow consumer is waited for
+  }
+
+  /** Processes that cannot be ended one by one are ended as a whole. */
+  async #sweep(keep: readonly number[]): Promise<void> {
+    if (!(await this.enclosure.sweep(keep))) await this.close();
+  }
+
+  #onFrame(frame: WorkerFrame): void {
+    if (this.#violation !== null) return; // it is being ended, and what it says does not count any more
+    if (frame.type === 'ready' && this.#pid === 0) {
+      this.#pid = frame.pid;
+      this.#startedEmpty = frame.isEmpty;
+      this.#ready.resolve();
+    } else if (this.twins.accept(frame)) {
+      if (frame.type === 'twin') this.enclosure.watch.renew();
+    } else if (this.#user !== null) {
+      if (frame.type === 'done' && frame.changed) this.twins.onChange(); // before the next twin can be announced
+      this.#user.onFrame(frame);
+    } else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
+  }
+
+  #onViolation(error: ProtocolViolation): void {
+    if (this.#violation !== null || this.#hasExited) return;
+    this.#violation = error.message;
+    void this.end();
+  }
+
+  #onExit(exit: Exit): void {
+    this.twins.onExit();
+    if (this.#hasExited && !exit.isGone) return;
+    const isFirst = !this.#hasExited;
+    this.#hasExited = true;
+    this.#exit.resolve(exit);
+    this.#user?.onExit?.(exit);
+    if (isFirst) this.#owner?.onExit(exit);
+  }
+
+  /** An excess that was seen between runs but arrives during one concerns that run only if it lasts. */
+  #onOverstep(overstep: Overstep): void {
+    const { cause } = overstep;
+    if (this.#user?.onOverstep === undefined) this.#owner?.onOverstep(overstep);
+    else if (!this.enclosure.watch.isResting || cause === 'memory' || cause === 'workspace') {
+      this.#user.onOverstep(cause);
+    }
+  }
+}
+
+function isSame(said: Buffer, token: Buffer): boolean {
+  return said.length === token.length && timingSafeEqual(said, token);
+}
+
+async function timeout(ms: number, signal?: AbortSignal): Promise<never> {
+  await sleep(ms, undefined, { ref: false, ...(signal && { signal }) });
+  throw new VivariumError(
+    'ENGINE_FAILED',
+    `A session did not open within ${ms / 1000} s. The machine may be overloaded; try again.`,
+  );
+}

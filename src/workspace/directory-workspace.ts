@@ -1,0 +1,129 @@
+import { posix } from 'node:path';
+import { errnoOf, explain } from './errno.ts';
+import { boundedChunks } from './file-source.ts';
+import { HeldDirectory } from './held-directory.ts';
+import { makeDraftName, parsePath } from './names.ts';
+import type { OpenFile } from './open-file.ts';
+import { describeFile, walk } from './walk.ts';
+import type { FileSource, Listing, ListOptions, Workspace, WriteOptions } from './workspace.ts';
+
+export interface DirectoryWorkspaceOptions {
+  readonly path: string;
+  /** The user that the session's processes run as; files that are written here become that user's. */
+  readonly uid: number;
+  readonly startedEmpty?: boolean;
+  /** The path under which the session's code sees the directory, if it differs. */
+  readonly sessionPath?: string;
+}
+
+/** A workspace in a directory of this machine. The session that owns it may be changing it at any time. */
+export class DirectoryWorkspace implements Workspace {
+  readonly path: string;
+  readonly uid: number;
+  readonly startedEmpty: boolean;
+  readonly #sessionPath: string;
+
+  constructor({ path, uid, startedEmpty = false, sessionPath = path }: DirectoryWorkspaceOptions) {
+    this.path = path;
+    this.uid = uid;
+    this.startedEmpty = startedEmpty;
+    this.#sessionPath = sessionPath;
+  }
+
+  get location(): string {
+    return this.path;
+  }
+
+  pathInSession(path: string): string {
+    return posix.join(this.#sessionPath, path);
+  }
+
+  /** The file appears as a whole or not at all. */
+  async write(path: string, source: FileSource, { onWritten, ...limits }: WriteOptions = {}): Promise<number> {
+    const { parents, name } = parsePath(path);
+    const draft = makeDraftName();
+    try {
+      using directory = this.#enter(parents, makeIfMissing);
+      try {
+        await using file = await directory.createFile(draft);
+        let sizeBytes = 0;
+        for await (const chunk of boundedChunks(source, { path, ...limits }, (bytes) => (sizeBytes = bytes))) {
+          await file.writeFile(chunk);
+        }
+        await file.chmod(0o644);
+        if (mustChangeOwner(this.uid)) await file.chown(this.uid, this.uid);
+        directory.rename(draft, name);
+        onWritten?.(describeFile(path, directory.statOf(name)));
+        return sizeBytes;
+      } catch (error) {
+        removeDraft(directory, draft);
+        throw error;
+      }
+    } catch (error) {
+      return explain(error, path);
+    }
+  }
+
+  async open(path: string): Promise<OpenFile> {
+    const { parents, name } = parsePath(path);
+    try {
+      using directory = this.#enter(parents);
+      return await directory.openFile(name, this.uid);
+    } catch (error) {
+      return explain(error, path);
+    }
+  }
+
+  list(options?: ListOptions): Promise<Listing> {
+    return walk(this.path, { ...options, uid: this.uid });
+  }
+
+  async remove(path: string): Promise<void> {
+    const { parents, name } = parsePath(path);
+    try {
+      using directory = this.#enter(parents);
+      if (directory.statOf(name).isDirectory()) directory.removeDirectory(name);
+      else directory.removeFile(name);
+    } catch (error) {
+      explain(error, path);
+    }
+  }
+
+  /** Goes down to a directory, one held step after the other. */
+  #enter(
+    steps: readonly string[],
+    step: (from: HeldDirectory, name: string, uid: number) => HeldDirectory = (from, name) => from.child(name),
+  ): HeldDirectory {
+    let directory = HeldDirectory.open(this.path);
+    for (const name of steps) {
+      using left = directory;
+      directory = step(left, name, this.uid);
+    }
+    return directory;
+  }
+}
+
+function makeIfMissing(from: HeldDirectory, name: string, uid: number): HeldDirectory {
+  try {
+    from.makeDirectory(name);
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+    return from.child(name);
+  }
+  const made = from.child(name);
+  if (mustChangeOwner(uid)) made.give(uid);
+  return made;
+}
+
+/** Only root can give files to another user, and only root needs to. */
+function mustChangeOwner(uid: number): boolean {
+  return process.getuid?.() === 0 && uid !== 0;
+}
+
+function removeDraft(directory: HeldDirectory, draft: string): void {
+  try {
+    directory.removeFile(draft);
+  } catch {
+    // The session may have removed or moved it: it is in the session's own directory.
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Directories and files of a workspace while hostile code may be changing it. Each is held by its descriptor, each step
+ * goes from a held directory to one name in it, and no step follows a link. So nothing outside the workspace is reached,
+ * whatever is swapped in the meantime.
+ */
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  opendirSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  type BigIntStats,
+  type Dirent,
+} from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { OpenFile } from './open-file.ts';
+
+/** Names a file without opening it, so that a FIFO or a device is not affected. Not in `constants`. */
+const O_PATH = 0o10_000_000;
+
+const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const CREATE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const NAMES_AT_ONCE = 256;
+
+export class HeldDirectory implements Disposable {
+  readonly #fd: number;
+
+  private constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  /** Opens the workspace itself. Its path is ours, so only the last step could be a link. */
+  static open(path: string): HeldDirectory {
+    return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
+  }
+
+  child(name: string): HeldDirectory {
+    return new HeldDirectory(openSync(this.#at(name), DIRECTORY_FLAGS));
+  }
+
+  stat(): BigIntStats {
+    return fstatSync(this.#fd, { bigint: true });
+  }
+
+  /** Describes the name itself: a link is not followed. */
+  statOf(name: string): BigIntStats {
+    return lstatSync(this.#at(name), { bigint: true });
+  }
+
+  /** Names are bytes, since they need not be text. They are read on demand, since there may be millions. */
+  *entries(): Generator<Dirent<Buffer>, void, undefined> {
+    const options = { encoding: 'buffer' as BufferEncoding, bufferSize: NAMES_AT_ONCE };
+    const directory = opendirSync(`/proc/self/fd/${this.#fd}`, options);
+    try {
+      for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+        yield entry as unknown as Dirent<Buffer>;
+      }
+    } finally {
+      directory.closeSync();
+    }
+  }
+
+  /** Opens a file for reading. What is not a regular file is refused before it is opened, and cannot be swapped after that. */
+  async openFile(name: string, owner: number): Promise<OpenFile> {
+    const named = openSync(this.#at(name), O_PATH | constants.O_NOFOLLOW);
+    try {
+      OpenFile.check(fstatSync(named, { bigint: true }), { name, owner });
+      // Without O_NONBLOCK, a lease that the session holds on the file would block this for most of a minute.
+      const handle = await open(`/proc/self/fd/${named}`, constants.O_RDONLY | constants.O_NONBLOCK);
+      return await OpenFile.from(handle, name);
+    } finally {
+      closeSync(named);
+    }
+  }
+
+  createFile(name: string): Promise<FileHandle> {
+    return open(this.#at(name), CREATE_FLAGS, 0o600);
+  }
+
+  makeDirectory(name: string): void {
+    mkdirSync(this.#at(name), 0o755);
+  }
+
+  give(uid: number): void {
+    fchownSync(this.#fd, uid, uid);
+  }
+
+  rename(from: string, to: string): void {
+    renameSync(this.#at(from), this.#at(to));
+  }
+
+  removeFile(name: string): void {
+    unlinkSync(this.#at(name));
+  }
+
+  removeDirectory(name: string): void {
+    rmdirSync(this.#at(name));
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#fd);
+  }
+
+  #at(name: string): string {
+    if (name === '' || name === '.' || name === '..' || name.includes('/')) {
+      throw new TypeError(`${JSON.stringify(name)} is not one name in a directory`);
+    }
+    return `/proc/self/fd/${this.#fd}/${name}`;
+  }
+}

@@ -1,0 +1,74 @@
+import type { BigIntStats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { VivariumError } from '../errors.ts';
+import type { WorkspaceFile } from './workspace.ts';
+
+const CHUNK_BYTES = 1 << 16;
+
+/** A regular file, open for reading. It is read up to the size it had when it was opened, so that one that grows has an end. */
+export class OpenFile implements WorkspaceFile {
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly #handle: FileHandle;
+
+  private constructor(handle: FileHandle, name: string, sizeBytes: number) {
+    this.#handle = handle;
+    this.name = name;
+    this.sizeBytes = sizeBytes;
+  }
+
+  /** The caller has checked what the handle refers to. */
+  static async from(handle: FileHandle, name: string): Promise<OpenFile> {
+    const { size } = await handle.stat();
+    return new OpenFile(handle, name, size);
+  }
+
+  /** Refuses what is not a regular file, and a hard link that may refer to somebody else's file. */
+  static check(stats: BigIntStats, { name, owner }: { name: string; owner: number }): void {
+    if (!stats.isFile())
+      throw new VivariumError('FILE_REFUSED', `"${name}" is not a regular file. Choose one that is.`);
+    if (isForeignLink(stats, owner)) {
+      throw new VivariumError('FILE_REFUSED', `"${name}" is a hard link to a file of another user. Copy it instead.`);
+    }
+  }
+
+  /** Reads as fast as the chunks are taken. Ends early if the file has shrunk. */
+  async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let position = 0; position < this.sizeBytes;) {
+      const wanted = Math.min(CHUNK_BYTES, this.sizeBytes - position);
+      const { bytesRead, buffer } = await this.#handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, position);
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+
+  /** Exactly `sizeBytes` bytes, or an error. The stream owns the file and closes it. */
+  stream(): Readable {
+    return Readable.from(this.#whole(), { objectMode: false });
+  }
+
+  async *#whole(): AsyncGenerator<Uint8Array, void, undefined> {
+    await using file = this; // oxlint-disable-line typescript/no-this-alias
+    let bytes = 0;
+    for await (const chunk of file.chunks()) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+    if (bytes === file.sizeBytes) return;
+    throw new VivariumError(
+      'FILE_REFUSED',
+      `"${file.name}" shrank while it was read. Read it again when nothing writes it.`,
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+/** A file of another user may have been linked in from elsewhere. */
+export function isForeignLink(stats: BigIntStats, owner: number): boolean {
+  return stats.nlink > 1n && stats.uid !== BigInt(owner);
+}
