@@ -22,3 +22,7 @@ test('every section gives the HTTP status and exit code of the table', () => {
 test('every section says what happened, why, and what to do', () => {
   for (const section of sections) expect(section).toMatch(/What happened:[^]+Why:[^]+What to do:/);
 });
+
+test('every code has a hint, in one line that follows "hint: "', () => {
+  for (const { hint } of Object.values(ERROR_CODES)) expect(hint).toMatch(/^[a-z`][^\n]+[^.\n]$/);
+});

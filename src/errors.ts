@@ -1,39 +1,89 @@
-/** Everything that can go wrong on our side or the caller's. Doors map codes; nobody parses messages. */
+const ASK_DOCTOR = 'run `vivarium doctor` to see what this machine lacks';
+const START_AGAIN = 'start again; the sessions and their variables are gone';
+
+/**
+ * Everything that can go wrong on our side or the caller's. Doors map codes; nobody parses messages. `hint` is what to
+ * try next, in words that hold for every door: how it is done on the command line stands in parentheses.
+ */
 export const ERROR_CODES = {
-  CONFIG_INVALID: { status: 400, exitCode: 2 },
-  USAGE: { status: 400, exitCode: 2 },
-  PYTHON_NOT_FOUND: { status: 503, exitCode: 3 },
-  PYTHON_UNSUPPORTED: { status: 503, exitCode: 3 },
-  SETUP_FAILED: { status: 503, exitCode: 3 },
-  SANDBOX_UNAVAILABLE: { status: 503, exitCode: 3 },
-  ENGINE_FAILED: { status: 503, exitCode: 3 },
-  ENGINE_CLOSED: { status: 503, exitCode: 3 },
-  JUPYTER_UNREACHABLE: { status: 503, exitCode: 3 },
-  JUPYTER_REFUSED: { status: 502, exitCode: 3 },
-  SESSION_NOT_FOUND: { status: 404, exitCode: 4 },
-  SESSION_CLOSED: { status: 410, exitCode: 4 },
-  SESSION_EXISTS: { status: 409, exitCode: 4 },
-  SESSION_LIMIT: { status: 429, exitCode: 4 },
-  SESSION_BUSY: { status: 409, exitCode: 4 },
-  QUEUE_FULL: { status: 429, exitCode: 4 },
-  INIT_FAILED: { status: 422, exitCode: 4 },
-  NOTHING_TO_ROLL_BACK: { status: 409, exitCode: 4 },
-  FILE_NOT_FOUND: { status: 404, exitCode: 4 },
-  FILE_REFUSED: { status: 422, exitCode: 4 },
-  FILE_TOO_LARGE: { status: 413, exitCode: 4 },
-  TABLE_UNAVAILABLE: { status: 422, exitCode: 4 },
-  ARTIFACT_NOT_FOUND: { status: 404, exitCode: 4 },
-  STORAGE_FAILED: { status: 503, exitCode: 3 },
-  RECORD_INVALID: { status: 422, exitCode: 4 },
-  APPROVAL_NOT_FOUND: { status: 404, exitCode: 4 },
-  APPROVAL_PENDING: { status: 409, exitCode: 4 },
-  APPROVAL_DECIDED: { status: 409, exitCode: 4 },
-  APPROVAL_EXPIRED: { status: 410, exitCode: 4 },
-  APPROVAL_NOT_CLAIMED: { status: 409, exitCode: 4 },
-  LLM_NOT_CONFIGURED: { status: 503, exitCode: 2 },
-  LLM_UNSUITABLE: { status: 422, exitCode: 2 },
-  LLM_FAILED: { status: 502, exitCode: 5 },
-} as const satisfies Record<string, { status: number; exitCode: number }>;
+  CONFIG_INVALID: { status: 400, exitCode: 2, hint: 'see docs/options.md for the options, or add --help' },
+  USAGE: { status: 400, exitCode: 2, hint: 'add --help to see how the command is used' },
+  PYTHON_NOT_FOUND: {
+    status: 503,
+    exitCode: 3,
+    hint: 'run `vivarium setup`, or choose an interpreter with the option `python` (--python)',
+  },
+  PYTHON_UNSUPPORTED: {
+    status: 503,
+    exitCode: 3,
+    hint: 'run `vivarium setup`, or choose another interpreter with the option `python` (--python)',
+  },
+  SETUP_FAILED: { status: 503, exitCode: 3, hint: ASK_DOCTOR },
+  SANDBOX_UNAVAILABLE: {
+    status: 503,
+    exitCode: 3,
+    hint: `${ASK_DOCTOR}; the option \`isolation\` (--isolation) allows weaker isolation`,
+  },
+  ENGINE_FAILED: { status: 503, exitCode: 3, hint: ASK_DOCTOR },
+  ENGINE_CLOSED: { status: 503, exitCode: 3, hint: START_AGAIN },
+  JUPYTER_UNREACHABLE: { status: 503, exitCode: 3, hint: 'start the Jupyter server, or correct its address' },
+  JUPYTER_REFUSED: { status: 502, exitCode: 3, hint: 'check the token and the kernels of the Jupyter server' },
+  SESSION_NOT_FOUND: { status: 404, exitCode: 4, hint: 'check the session id, or create a new session' },
+  SESSION_CLOSED: { status: 410, exitCode: 4, hint: 'create a new session; the variables of the old one are gone' },
+  SESSION_EXISTS: { status: 409, exitCode: 4, hint: 'choose another session id' },
+  SESSION_LIMIT: {
+    status: 429,
+    exitCode: 4,
+    hint: 'close sessions that are not needed, or raise the limit on sessions',
+  },
+  SESSION_BUSY: { status: 409, exitCode: 4, hint: 'wait until the current run has ended, or let this run queue' },
+  QUEUE_FULL: { status: 429, exitCode: 4, hint: 'wait until some of the queued runs have ended' },
+  INIT_FAILED: { status: 422, exitCode: 4, hint: 'fix the init code that every session starts with' },
+  NOTHING_TO_ROLL_BACK: { status: 409, exitCode: 4, hint: 'run something that changes the state first' },
+  FILE_NOT_FOUND: { status: 404, exitCode: 4, hint: 'list the files of the session' },
+  FILE_REFUSED: { status: 422, exitCode: 4, hint: 'use a plain path inside the workspace' },
+  FILE_TOO_LARGE: { status: 413, exitCode: 4, hint: 'split the file, or raise the limit' },
+  TABLE_UNAVAILABLE: { status: 422, exitCode: 4, hint: 'list the variables of the session' },
+  ARTIFACT_NOT_FOUND: {
+    status: 404,
+    exitCode: 4,
+    hint: 'list the artifacts of the session; they are removed when their retention ends',
+  },
+  STORAGE_FAILED: { status: 503, exitCode: 3, hint: 'check that the database can be reached and written' },
+  RECORD_INVALID: { status: 422, exitCode: 4, hint: 'correct what the message names' },
+  APPROVAL_NOT_FOUND: {
+    status: 404,
+    exitCode: 4,
+    hint: 'list all approvals (`vivarium approvals list --status all`), and check which storage is used (--config, --data-dir)',
+  },
+  APPROVAL_PENDING: {
+    status: 409,
+    exitCode: 4,
+    hint: 'approve or reject it first (`vivarium approvals approve ID` or `vivarium approvals reject ID`)',
+  },
+  APPROVAL_DECIDED: {
+    status: 409,
+    exitCode: 4,
+    hint: 'look at what was decided (`vivarium approvals show ID`); start the task again to decide again',
+  },
+  APPROVAL_EXPIRED: { status: 410, exitCode: 4, hint: 'start the task again' },
+  APPROVAL_NOT_CLAIMED: { status: 409, exitCode: 4, hint: 'look at who runs it (`vivarium approvals show ID`)' },
+  LLM_NOT_CONFIGURED: {
+    status: 503,
+    exitCode: 2,
+    hint: 'set the variables that the message names, or choose a model (--base-url, --model)',
+  },
+  LLM_UNSUITABLE: {
+    status: 422,
+    exitCode: 2,
+    hint: 'use the ReAct agent (--react), or choose another model (--model)',
+  },
+  LLM_FAILED: {
+    status: 502,
+    exitCode: 5,
+    hint: 'check the address, the model name and the API key (--base-url, --model)',
+  },
+} as const satisfies Record<string, { status: number; exitCode: number; hint: string }>;
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** An error of ours or of the caller. What a program does is an Outcome, never one of these. */

@@ -26,6 +26,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   environment: [],
   artifact: ['execution', 'workspace'],
   text: ['execution'],
+  // What doors and remote hosts speak. It takes shapes and types from these folders; none of them imports it.
+  wire: ['execution', 'host', 'storage'],
   storage: ['execution'],
   model: [],
   tool: ['execution', 'host', 'artifact', 'workspace', 'environment', 'text'],
@@ -76,7 +78,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** One row per package: the folders that may import it. Test files may also import vitest. */
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
-  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage'],
+  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage', 'wire'],
   commander: ['cli'],
   '@clack/prompts': ['cli'],
   '@langchain/core': ['tool', 'agent', 'service', 'storage', 'model'],

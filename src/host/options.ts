@@ -61,11 +61,13 @@ export interface KeyOptions {
   readonly clientId?: string;
 }
 
-const Id = z
+/** The id of a session, as a caller may choose it. */
+export const Id = z
   .string()
   .regex(/^[A-Za-z0-9][\w.-]{0,99}$/, 'must have 1 to 100 letters, digits, ".", "_" or "-", a letter or digit first');
-const Name = z.string().min(1).max(500);
-const runShape = {
+/** Names whose session is meant: a chat, a client. */
+export const Name = z.string().min(1).max(500);
+export const runShape = {
   code: z.string(),
   echo: z.enum(ECHO).optional(),
   timeoutMs: Limits.shape.timeoutMs.unwrap().optional(),

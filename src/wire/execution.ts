@@ -1,0 +1,124 @@
+/** One run of code, with everything that it produced. */
+import { z } from 'zod';
+import type { Execution } from '../execution/execution.ts';
+import { ProducedFigureSchema, ProducedFileSchema, SpillSchema } from './artifact.ts';
+import { OutcomeSchema, PythonErrorSchema } from './outcome.ts';
+import { DataFrameSummarySchema, ResultSchema, TranscriptEntrySchema } from './result.ts';
+import { IsolationSchema, StateReceiptSchema } from './session.ts';
+import { CountSchema, JsonSchema } from './values.ts';
+
+export const StreamBytesSchema = z
+  .object({
+    stdout: CountSchema.describe('Bytes of standard output.'),
+    stderr: CountSchema.describe('Bytes of standard error.'),
+  })
+  .meta({ id: 'StreamBytes', description: 'A number of bytes for each stream.' });
+
+export const TruncationSchema = z
+  .object({
+    totalBytes: CountSchema.describe('How many bytes were printed.'),
+    keptBytes: CountSchema.describe('How many of them were kept.'),
+  })
+  .meta({ id: 'Truncation', description: 'How much of a stream was kept.' });
+
+const ofStreams = <S extends z.ZodType>(schema: S) => ({
+  stdout: schema.exactOptional().describe('For standard output.'),
+  stderr: schema.exactOptional().describe('For standard error.'),
+});
+
+const dropped = z.string().exactOptional().describe('Why some of the output never arrived.');
+
+/** What is known only when the code has ended. */
+const ending = {
+  id: z.string().describe('The id of the execution.'),
+  sessionId: z.string().describe('The session that it ran in.'),
+  outcome: OutcomeSchema.describe('How it ended.'),
+  error: PythonErrorSchema.exactOptional().describe('The exception that ended it, if one did.'),
+  value: JsonSchema.exactOptional().describe('The value of `resultVariable`, if it was asked for and exists.'),
+  dataframes: z.array(DataFrameSummarySchema).describe('The DataFrames that the run created or changed.'),
+  state: StateReceiptSchema.describe("What happened to the session's variables."),
+  spills: z
+    .object(ofStreams(SpillSchema))
+    .exactOptional()
+    .describe('Files with the full text of each stream that is too long to show to a model.'),
+  background: StreamBytesSchema.exactOptional().describe(
+    'Bytes that leftover processes printed since the run before. They belong to no run and are not kept.',
+  ),
+  durationMs: z.number().nonnegative().describe('How long the run took, in milliseconds.'),
+  isolation: IsolationSchema.describe('What confined the session, as observed.'),
+};
+
+/** Of `print("hello")`. */
+const EXAMPLE: Execution = {
+  id: 'f3a1c9d2',
+  sessionId: 's1',
+  outcome: { status: 'succeeded' },
+  logs: { stdout: 'hello\n', stderr: '' },
+  results: [],
+  transcript: [{ timeMs: 1767323045678, type: 'text', stream: 'stdout', text: 'hello\n' }],
+  dataframes: [],
+  figures: [],
+  files: [],
+  state: { status: 'preserved', generation: 0, variables: { added: [], changed: [], removed: [] } },
+  durationMs: 1.2,
+  isolation: {
+    level: 'namespaces',
+    uid: 'own',
+    files: 'private-root',
+    network: 'none',
+    proc: 'private',
+    memory: ['cgroup', 'watchdog'],
+    processes: ['cgroup'],
+    disk: ['watchdog'],
+    seccomp: true,
+    landlock: 4,
+    missing: [],
+  },
+};
+
+export const ExecutionSchema = z
+  .object({
+    ...ending,
+    logs: z
+      .object({
+        stdout: z.string().describe('What was printed to standard output.'),
+        stderr: z.string().describe('What was printed to standard error.'),
+      })
+      .describe('What the run printed, each stream as one text.'),
+    results: z.array(ResultSchema).describe('What the run showed, in order.'),
+    transcript: z
+      .array(TranscriptEntrySchema)
+      .describe('What was printed and shown, in the order of arrival, without what `clear_output()` removed.'),
+    figures: z
+      .array(ProducedFigureSchema)
+      .describe('Every picture of the run, shown, left open or saved; each is listed once.'),
+    files: z.array(ProducedFileSchema).describe('The files that the run wrote or changed in the workspace.'),
+    truncated: z
+      .object({ ...ofStreams(TruncationSchema), dropped })
+      .exactOptional()
+      .describe('Present when output was shortened: how much was printed, and how much was kept.'),
+  })
+  .meta({
+    id: 'Execution',
+    description: "Everything that one run of code produced, and what happened to the session's state.",
+    examples: [EXAMPLE],
+  });
+
+const SavedFigureSchema = z
+  .object({
+    path: z.string().describe('Its path in the workspace.'),
+    title: z.string().exactOptional().describe('The title of the figure.'),
+    chart: JsonSchema.exactOptional().describe('The data behind the figure: titles, axes and series.'),
+    picture: CountSchema.exactOptional().describe('The number of the picture of this run that shows the same figure.'),
+  })
+  .meta({ id: 'SavedFigure', description: 'A figure that the program saved as a file.' });
+
+export const SummarySchema = z
+  .object({
+    ...ending,
+    outputBytes: StreamBytesSchema.describe('How many bytes the run printed.'),
+    dropped,
+    mayHaveWritten: z.boolean().describe('False if the code only read things, so that it wrote no file either.'),
+    savedFigures: z.array(SavedFigureSchema).exactOptional().describe('The figures that the program saved as files.'),
+  })
+  .meta({ id: 'Summary', description: 'The parts of an execution that no earlier event of its stream has told.' });
