@@ -97,7 +97,7 @@ test('an approval is of the code that was shown, and of no other', async () => {
   const { resume_payload: shown } = payload as { readonly resume_payload: Readonly<Record<string, unknown>> };
   for (const [answer, words] of [
     [{ approved: true, ...shown, code: writing(2) }, 'different code than the code that was shown'],
-    [{ approved: true, approval_id: crypto.randomUUID() }, 'names another approval'],
+    [{ approved: true, approval_id: crypto.randomUUID() }, 'is for another approval'],
     ['maybe', 'approves nothing'],
     [{ type: 'edit', code: '' }, 'approves nothing'],
   ] as const) {
