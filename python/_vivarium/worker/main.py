@@ -72,6 +72,7 @@ class Worker:
         self._runner.install_guards()
         self._run_id = ""
         self._has_touched = False
+        self._lingers = False
         self._is_rehearsal = False
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
         notebook.install(builtins, self._publisher)
@@ -86,7 +87,8 @@ class Worker:
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
                 self._fork_twin()
                 continue
-            self._linger()
+            if self._lingers:
+                self._linger()
             request = wire.receive(self._control)
             kind = request["type"]
             if kind == "run":
@@ -112,7 +114,10 @@ class Worker:
                 self._fork_twin()  # at once: the host is busy with the news, and what was lost once may be lost again
 
     def _linger(self) -> None:
-        """Stay awake for a moment: a request that follows at once is spared the time that waking up takes."""
+        """Stay awake for a moment, which saves a request that follows at once the time of waking up.
+
+        The host asks for it with each run, and only while there are more cores than busy sessions.
+        """
         until = time.perf_counter() + LINGER_S
         while not self._poll.poll(0) and time.perf_counter() < until:
             pass
@@ -120,6 +125,7 @@ class Worker:
     def _run(self, request: dict) -> None:
         if self._twins.is_due and self._fork_twin():
             return  # we are that twin, woken because this very run was lost
+        self._lingers = request.get("linger", False)
         _signal.signal(signal.SIGINT, self._on_interrupt)
         if request["opening"] is not None:
             self._write_mark(request["opening"])  # what was printed since the last run is not this one's

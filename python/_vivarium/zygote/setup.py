@@ -1,4 +1,4 @@
-"""Setup 0: where the zygote itself lives, and what every session of it has in common."""
+"""Sets up the zygote's own root, and holds what all its sessions have in common."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UIDS_EACH = 100_000
 
 
 class Setup(Record):
-    """The found that enclosures are built on."""
+    """What all enclosures of one zygote have in common."""
 
     level: str
     instance: str
