@@ -6,8 +6,8 @@ import { defaultDataDir } from './data-dir.ts';
 
 const PAGE = readFileSync(new URL('../docs/options.md', import.meta.url), 'utf8');
 
-/** What `createInterpreter` takes besides its configuration. */
-const BESIDES = ['initCode', 'jupyter', 'signal'];
+/** What `createHost` takes besides the configuration. */
+const BESIDES = ['initCode', 'engine', 'signal'];
 
 /** Names in the first column of the table below a heading. */
 function documented(heading: string): string[] {
@@ -16,7 +16,7 @@ function documented(heading: string): string[] {
 }
 
 test('docs/options.md lists every option and every limit, in order, and no other', () => {
-  assert.deepEqual(documented('Interpreter'), [...Object.keys(Config.shape), ...BESIDES]);
+  assert.deepEqual(documented('Host'), [...Object.keys(Config.shape), ...BESIDES]);
   assert.deepEqual(documented('Limits'), Object.keys(Limits.shape));
 });
 

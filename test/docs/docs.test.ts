@@ -30,7 +30,7 @@ describe('The programs of', () => {
     const model = stack.use(await OpenAIServer.start(answer));
     const variables = { ...model.environment, ...(await jupyter(stack)), ...(await postgres()) };
     project = stack.use(await Project.create(variables));
-    host = stack.use(await createHost());
+    host = stack.use(await createHost({ dataDir: await project.makeDataDirectory('python') }));
   }, PAGE_TIMEOUT_MS);
   afterAll(() => stack.disposeAsync());
 
@@ -43,8 +43,8 @@ describe('The programs of', () => {
       const problems: string[] = [];
       const skipped: string[] = [];
       for (const snippet of page.snippets) {
-        const absent = [...missing].find(([variable]) => snippet.code.includes(variable));
-        if (absent !== undefined) skipped.push(`line ${snippet.line}: ${absent[1]}`);
+        const lacking = [...missing].find(([variable]) => snippet.code.includes(variable));
+        if (lacking !== undefined) skipped.push(`line ${snippet.line}: ${lacking[1]}`);
         else problems.push(...problemsOf(page, snippet, await run(page, snippet)));
       }
       expect(problems.join('\n')).toBe('');

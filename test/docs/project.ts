@@ -55,7 +55,16 @@ export class Project implements AsyncDisposable {
   async directoryOf({ name }: Page): Promise<string> {
     const directory = path.join(this.directory, 'pages', name);
     await mkdir(directory, { recursive: true });
-    await makeDataDirectory(this.#dataOf(directory));
+    await this.makeDataDirectory(name);
+    return directory;
+  }
+
+  /** Records and approvals of a page are its own; the Python environment is the one that was set up. */
+  async makeDataDirectory(name: string): Promise<string> {
+    const directory = path.join(this.directory, 'data', name);
+    const record = 'environment.json';
+    await mkdir(directory, { recursive: true });
+    await copyFile(path.join(defaultDataDir(process.env), record), path.join(directory, record));
     return directory;
   }
 
@@ -87,14 +96,10 @@ export class Project implements AsyncDisposable {
     await rm(this.directory, { recursive: true, force: true });
   }
 
-  #dataOf(directory: string): string {
-    return path.join(this.directory, 'data', path.basename(directory));
-  }
-
   async #run(command: string, args: readonly string[], cwd: string): Promise<Printed> {
     const child = spawn(command, args, {
       cwd,
-      env: { ...this.#environment, VIVARIUM_HOME: this.#dataOf(cwd) },
+      env: { ...this.#environment, VIVARIUM_HOME: path.join(this.directory, 'data', path.basename(cwd)) },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
@@ -150,10 +155,4 @@ async function writeCommands(directory: string): Promise<void> {
   await mkdir(bin);
   await writeFile(path.join(bin, 'vivarium'), `#!/bin/sh\n${main}`, { mode: 0o755 });
   await writeFile(path.join(bin, 'npx'), `#!/bin/sh\n[ "$1" = vivarium ] || exit 127\nshift\n${main}`, { mode: 0o755 });
-}
-
-/** Records and approvals of a page are its own; the Python environment is the one that was set up. */
-async function makeDataDirectory(data: string): Promise<void> {
-  await mkdir(data, { recursive: true });
-  await copyFile(path.join(defaultDataDir(process.env), 'environment.json'), path.join(data, 'environment.json'));
 }
