@@ -70,11 +70,11 @@ describe('The programs of', () => {
 
 describe.each(pages)('$file', (page) => {
   test(`has no table cell of more than ${LONGEST_CELL} characters`, () => {
-    expect(cellsOf(page).filter(({ cell }) => cell.length > LONGEST_CELL)).toEqual([]);
+    expect(cellsOf(page.text).filter(({ cell }) => cell.length > LONGEST_CELL)).toEqual([]);
   });
 
   test('links to pages and headings that exist', () => {
-    for (const link of linksOf(page)) {
+    for (const link of linksOf(page.text)) {
       const [target = '', anchor] = link.split('#');
       const file = target === '' ? path.join(ROOT, page.file) : path.resolve(ROOT, path.dirname(page.file), target);
       assert.ok(existsSync(file), `${link} does not exist`);

@@ -35,7 +35,8 @@ export function readPages(): Page[] {
 
 const FENCE = /^(?<fence>`{3,})(?<info>[^\n]*)\n(?<code>.*?)^\k<fence>$/gmsu;
 
-function snippetsOf(file: string, text: string): Snippet[] {
+/** Blocks that nothing can run or parse are errors. */
+export function snippetsOf(file: string, text: string): Snippet[] {
   const snippets: Snippet[] = [];
   let previousEnd = -1;
   for (const match of text.matchAll(FENCE)) {
@@ -58,7 +59,7 @@ function snippetsOf(file: string, text: string): Snippet[] {
 }
 
 /** Cells of all tables, with the line that they are in. */
-export function cellsOf({ text }: Page): { readonly line: number; readonly cell: string }[] {
+export function cellsOf(text: string): { readonly line: number; readonly cell: string }[] {
   return text.split('\n').flatMap((row, index) =>
     row.startsWith('|')
       ? row
@@ -70,7 +71,7 @@ export function cellsOf({ text }: Page): { readonly line: number; readonly cell:
 }
 
 /** Targets of links that are not addresses. */
-export function linksOf({ text }: Page): string[] {
+export function linksOf(text: string): string[] {
   const prose = text.replaceAll(FENCE, '');
   const targets = [...prose.matchAll(/\]\((?<target>[^)\s]+)\)|(?:src|srcset|href)="(?<attribute>[^"]+)"/gu)].map(
     ({ groups }) => groups?.['target'] ?? groups?.['attribute'] ?? '',
