@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse as parseYaml } from 'yaml';
 import { createHost, type Host } from '../../src/index.ts';
+import { loadConfiguration } from '../../src/service.ts';
 import { installJupyter, TestJupyterServer } from '../support/jupyter-server.ts';
 import { OpenAIServer } from '../support/openai-server.ts';
 import { askForPostgres, createDatabase } from '../support/postgres/postgres.ts';
@@ -61,9 +61,9 @@ describe('The programs of', () => {
       case 'python':
         return runPython(host, page, snippet);
       case 'yaml':
-        return parsed(() => void parseYaml(snippet.code, { strict: true }));
+        return parsed(() => loadConfiguration({ text: snippet.code, environment: { JUPYTER_TOKEN: 'token' } }));
       case 'json':
-        return parsed(() => void JSON.parse(snippet.code));
+        return parsed(() => JSON.parse(snippet.code) as unknown);
     }
   }
 });
@@ -110,9 +110,9 @@ async function runPython(host: Host, page: Page, { code }: Snippet): Promise<Pri
   return { exitCode: error ? 1 : 0, output: logs.stdout + shown, errors: error?.traceback ?? '' };
 }
 
-/** Data runs if it can be read. */
-function parsed(parse: () => void): Printed {
-  parse();
+/** Data runs if it can be read. YAML on the pages is configuration of the service. */
+async function parsed(parse: () => unknown): Promise<Printed> {
+  await parse();
   return { exitCode: 0, output: '', errors: '' };
 }
 

@@ -41,12 +41,12 @@ export class Project implements AsyncDisposable {
     const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-docs-'));
     await chmod(directory, 0o755);
     await Promise.all([installPackages(directory), writeCommands(directory)]);
-    const { PATH, HOME, LANG = 'C.UTF-8', CI } = process.env;
+    const { PATH, HOME, CI } = process.env;
     return new Project(directory, {
       PATH: `${path.join(directory, 'bin')}:${path.dirname(process.execPath)}:${PATH}`,
       ...(HOME !== undefined && { HOME }),
       ...(CI !== undefined && { CI }),
-      LANG,
+      LC_ALL: 'C.UTF-8', // what `sort` prints is on the pages
       ...variables,
     });
   }
