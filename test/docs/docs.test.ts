@@ -13,7 +13,7 @@ import { answer } from './model.ts';
 import { anchorsOf, cellsOf, linksOf, readPages, ROOT, type Page, type Snippet } from './pages.ts';
 import { Project, type Printed } from './project.ts';
 
-const PAGE_TIMEOUT_MS = 180_000;
+const PAGE_TIMEOUT_MS = 300_000;
 const LONGEST_CELL = 120;
 
 const pages = readPages();
