@@ -43,7 +43,7 @@ export function describeMachine({ version, libraries }: Environment): Machine {
 
 export function toMarkdown(machine: Machine, rows: readonly Row[]): string {
   const { cpus: processors, memoryGb, kernel, node, python, loadBefore } = machine;
-  const header = ['what', 'Vivarium', 'ipykernel', '`python` subprocess', 'ratio', 'hold', 'held'];
+  const header = ['what', 'Vivarium', 'ipykernel', '`python` subprocess', 'ratio', 'goal', 'met'];
   const lines = rows.map((row) => [
     row.what,
     row.ours,

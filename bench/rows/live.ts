@@ -58,7 +58,7 @@ async function measureChange(
   const ours = summariseAll(durations('ours'));
   const peer = summarise(durations('ipykernel'));
   return {
-    what: `\`${code}\`, ${pauseMs === 0 ? 'one right after the other' : `${pauseMs} ms to think between`} (each is guarded by a twin)`,
+    what: `\`${code}\`, ${pauseMs === 0 ? 'one right after the other' : `${pauseMs} ms between the runs`} (each is protected by a twin)`,
     ours: showTiming(ours) ?? '',
     ipykernel: showTiming(peer) ?? ipykernelProblem,
     ratio: showRatios(ours.p50Ms, { ipykernel: peer?.p50Ms }),

@@ -19,7 +19,7 @@ const BIRTH_MB = 12;
 const WORK_MB = 30;
 const ANALYSIS = path.join(import.meta.dirname, '../programs/analysis.py');
 
-/** Memory at birth, and after so many cells of work. */
+/** Memory of a new session, and after so many runs of pandas work. */
 export type Weights = ReadonlyMap<number, Memory>;
 
 /** Weighed while no zygote has the same libraries mapped: a kernel pays for them alone. */
@@ -76,7 +76,7 @@ function weighAll(sessions: readonly (readonly number[])[]): Memory {
 
 function describe(done: number, ours: Memory, peer: Memory | undefined, problem: string | undefined): Row {
   const limitMb = done === 0 ? BIRTH_MB : done === 10 ? WORK_MB : undefined;
-  const stage = done === 0 ? 'at birth' : `after ${done} ${done === 1 ? 'cell' : 'cells'} of pandas work`;
+  const stage = done === 0 ? 'new' : `after ${done} ${done === 1 ? 'run' : 'runs'} of pandas work`;
   return {
     what: `memory per idle session (PSS, worker + twins + pid 1), ${SESSIONS} live, ${stage}`,
     ours: `${showMb(ours.pssBytes)} (${showMb(ours.privateBytes)} private)`,
