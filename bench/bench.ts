@@ -2,7 +2,7 @@
 import type { Environment } from '../src/environment/environment.ts';
 import type { Execution } from '../src/execution/execution.ts';
 import type { Host } from '../src/host/host.ts';
-import { createHost } from '../src/host/local-host.ts';
+import { createHost } from '../src/host/local/local-host.ts';
 import type { HostOptions } from '../src/host/options.ts';
 import type { Ipykernel } from './peers/ipykernel.ts';
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseConfig } from '../src/config.ts';
-import { choosePython } from '../src/host/python.ts';
+import { choosePython } from '../src/host/local/python.ts';
 import { installBeside } from '../tools/side-environment.ts';
 import { openHost, type Bench } from './bench.ts';
 import { Ipykernel } from './peers/ipykernel.ts';

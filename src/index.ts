@@ -3,13 +3,20 @@ export type { ErrorCode } from './errors.ts';
 export { extractCode } from './text/code/extract-code.ts';
 export { escapeAnsi } from './text/clean-text.ts';
 export { forModel } from './text/for-model.ts';
-export { createHost } from './host/local-host.ts';
-export type { EngineChoice, JupyterAccess } from './host/engines.ts';
+export { createHost } from './host/local/local-host.ts';
 export type { Host, HostAccess } from './host/host.ts';
-export type { NotebookOptions, Session, SessionInfo } from './host/session.ts';
-export type { HostOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from './host/options.ts';
-export type { TableOptions } from './host/run/runs.ts';
-export type { Cancellable, FileFacts, FileList, SessionFiles } from './host/run/session-files.ts';
+export type { FileFacts, FileList, NotebookOptions, Session, SessionFiles, SessionInfo } from './host/session.ts';
+export type {
+  Cancellable,
+  EngineChoice,
+  HostOptions,
+  JupyterAccess,
+  KeyOptions,
+  OnceOptions,
+  RunOptions,
+  SessionOptions,
+  TableOptions,
+} from './host/options.ts';
 export type { Artifact, Artifacts } from './artifact/artifact.ts';
 export type { FileSource } from './workspace/workspace.ts';
 export type { ClientOptions, Level, Limits, Mount } from './config.ts';

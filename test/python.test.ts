@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, test } from 'vitest';
 import { parseConfig } from '../src/config.ts';
-import { choosePython } from '../src/host/python.ts';
+import { choosePython } from '../src/host/local/python.ts';
 
 const run = promisify(execFile);
 const SIDE = path.resolve(import.meta.dirname, '..', 'python');

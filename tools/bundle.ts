@@ -15,7 +15,7 @@ await import('./main.js');
 `;
 
 /** Modules that `vivarium run` loads one after the other. Each becomes one file, with everything it needs. */
-const STEPS = ['cli/head-start', 'cli/program', 'cli/commands/run', 'host/local-host'];
+const STEPS = ['cli/head-start', 'cli/program', 'cli/commands/run', 'host/local/local-host'];
 
 const bundle = await rolldown({
   input: 'src/cli/main.ts',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ClientId, Limits, Mount, parse, Variables, type Config, type ConfigInput } from '../config.ts';
-import type { Echo } from '../engine/engine.ts';
-import type { EngineChoice } from './engines.ts';
+import type { Echo, TableFormat } from '../engine/engine.ts';
+import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
 
 const ECHO = ['all', 'last', 'none'] as const satisfies readonly Echo[];
 
@@ -14,6 +14,11 @@ export interface HostOptions extends ConfigInput {
   /** Aborting it gives up the start. */
   readonly signal?: AbortSignal;
 }
+
+/** Where the sessions of a host live: processes of this machine, or kernels of a Jupyter server (docs/jupyter.md). */
+export type EngineChoice = 'local' | { readonly jupyter: JupyterAccess };
+
+export type JupyterAccess = Omit<JupyterEngineOptions, 'signal'>;
 
 /** The settings of a session. */
 export interface SessionOptions {
@@ -48,6 +53,15 @@ export interface RunOptions {
   /** Removes a waiting run from the queue and stops a running one; both end as `cancelled`. */
   readonly signal?: AbortSignal;
   readonly whenBusy?: 'queue' | 'refuse';
+}
+
+/** Aborting stops the work itself, not only the waiting for it. */
+export interface Cancellable {
+  readonly signal?: AbortSignal;
+}
+
+export interface TableOptions extends Cancellable {
+  readonly format?: TableFormat;
 }
 
 /** The settings of a session for one run, and of that run. */

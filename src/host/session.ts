@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Artifact } from '../artifact/artifact.ts';
 import type { Rollback } from '../engine/engine.ts';
 import type { Event } from '../execution/event.ts';
@@ -5,9 +6,8 @@ import type { Execution, Json, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { ExportOptions } from '../notebook/export.ts';
 import type { Notebook } from '../notebook/nbformat.ts';
-import type { RunOptions } from './options.ts';
-import type { TableOptions } from './run/runs.ts';
-import type { Cancellable, SessionFiles } from './run/session-files.ts';
+import type { FileSource, Listing } from '../workspace/workspace.ts';
+import type { Cancellable, RunOptions, TableOptions } from './options.ts';
 
 /** An interpreter with state, owned by a client. Calls take turns, and each run sees what the runs before it left. */
 export interface Session extends AsyncDisposable {
@@ -43,6 +43,30 @@ export interface Session extends AsyncDisposable {
   exportNotebook(options?: NotebookOptions): Promise<Notebook>;
   /** Stops what is running, fails what is waiting, ends the processes and removes the files. May be called more than once. */
   close(): Promise<void>;
+}
+
+/** The files of a session: what its runs write, and what its owner uploads. */
+export interface SessionFiles {
+  /** Where they are, for a reader: a path of the machine, or an address. */
+  readonly location: string;
+  /** Writes a file to the workspace, replacing one of that name. */
+  upload(path: string, source: FileSource, options?: Cancellable): Promise<FileFacts>;
+  /** The content of a file. */
+  download(path: string, options?: Cancellable): Promise<Readable>;
+  list(options?: Cancellable): Promise<FileList>;
+  /** Removes a file, a link or an empty directory. */
+  remove(path: string): Promise<void>;
+}
+
+export interface FileFacts {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly mime: string;
+}
+
+/** The files of a workspace, sorted by path. What is not a plain file is listed with the reason why it is left out. */
+export interface FileList extends Omit<Listing, 'files' | 'allocatedBytes'> {
+  readonly files: readonly (FileFacts & { readonly modifiedAt: Date })[];
 }
 
 export type NotebookOptions = Omit<ExportOptions, 'pythonVersion'>;

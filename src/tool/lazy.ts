@@ -1,7 +1,7 @@
 /** Hosts and sessions that a tool opens when it first needs them. */
 import { VivariumError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { createHost } from '../host/local-host.ts';
+import { createHost } from '../host/local/local-host.ts';
 import type { HostOptions } from '../host/options.ts';
 import type { Session } from '../host/session.ts';
 import { Once } from '../once.ts';

@@ -7,7 +7,7 @@ import { accessSync, constants } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
 import { parseWorkerFrame } from '../../src/engine/local/protocol/worker-frame.ts';
-import { choosePython } from '../../src/host/python.ts';
+import { choosePython } from '../../src/host/local/python.ts';
 import { attempts, framesProgram, type Attempt } from './attempts.ts';
 import { Pass, Unavailable } from './pass.ts';
 import type { Row } from './verdict.ts';

@@ -11,7 +11,7 @@ import { parse as parseYaml } from 'yaml';
 import { Limits } from '../../src/config.ts';
 import type { Engine, EngineSession, OpenOptions } from '../../src/engine/engine.ts';
 import { startJupyterEngine } from '../../src/engine/jupyter/engine.ts';
-import { createHost } from '../../src/host/local-host.ts';
+import { createHost } from '../../src/host/local/local-host.ts';
 import { forModel } from '../../src/text/for-model.ts';
 import { installJupyter, TestJupyterServer } from '../support/jupyter-server.ts';
 import { startProxy } from '../support/proxy.ts';

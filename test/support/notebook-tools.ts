@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseConfig } from '../../src/config.ts';
 import { run, scrubEnvironment } from '../../src/environment/command.ts';
 import type { Notebook } from '../../src/notebook/nbformat.ts';
-import { choosePython } from '../../src/host/python.ts';
+import { choosePython } from '../../src/host/local/python.ts';
 import { installBeside } from '../../tools/side-environment.ts';
 
 const REQUIREMENTS = path.join(import.meta.dirname, 'notebook-requirements.txt');

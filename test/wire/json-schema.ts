@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { Validator } from '@langchain/core/utils/json_schema';
 import { expect } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
-import { choosePython } from '../../src/host/python.ts';
+import { choosePython } from '../../src/host/local/python.ts';
 import { componentSchemas } from '../../src/wire/components.ts';
 import { installBeside, type Installation } from '../../tools/side-environment.ts';
 

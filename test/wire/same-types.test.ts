@@ -2,7 +2,7 @@
 import { expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import type { Artifact } from '../../src/artifact/artifact.ts';
-import type { FileFacts, FileList } from '../../src/host/run/session-files.ts';
+import type { FileFacts, FileList } from '../../src/host/session.ts';
 import type { Limits, Mount } from '../../src/config.ts';
 import type { Rollback } from '../../src/engine/engine.ts';
 import type { Event, SavedFigure, Summary } from '../../src/execution/event.ts';
@@ -10,7 +10,7 @@ import type * as execution from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
 import type { Outcome, PythonError } from '../../src/execution/outcome.ts';
 import type { HostOptions, KeyOptions, OnceOptions, RunOptions, SessionOptions } from '../../src/host/options.ts';
-import type { TableOptions } from '../../src/host/run/runs.ts';
+import type { TableOptions } from '../../src/host/options.ts';
 import type { SessionInfo } from '../../src/host/session.ts';
 import type { ApprovalPayload } from '../../src/service/approval/payload.ts';
 import type { Effects } from '../../src/service/approval/effects.ts';

@@ -9,7 +9,7 @@ import { LIMIT_REACHED } from '../../agent/loop.ts';
 import { OpenAILLM } from '../../model/openai.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import type { Session } from '../../host/session.ts';
 import { SESSION_TOOL, SessionTool } from '../agent/session-tool.ts';
 import { RunDisplay } from '../agent/run-display.ts';

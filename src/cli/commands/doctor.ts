@@ -3,7 +3,7 @@ import { parseConfig, type Config } from '../../config.ts';
 import type { Environment } from '../../environment/environment.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
-import { choosePython } from '../../host/python.ts';
+import { choosePython } from '../../host/local/python.ts';
 import type { Context } from '../terminal/context.ts';
 import {
   failed,

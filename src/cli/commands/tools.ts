@@ -1,4 +1,4 @@
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import { CodeInterpreterTool } from '../../tool/code-interpreter/code-interpreter.ts';
 import { IPythonInterpreter } from '../../tool/ipython/ipython.ts';
 import { toAnthropicTool, toMcpTool, toOpenAITool } from '../../tool/formats.ts';

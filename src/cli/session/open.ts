@@ -1,6 +1,6 @@
 /** Opens the one session that a command works with. */
 import { leaveSchemasUncompiled } from '../../config.ts';
-import { startCommandHost } from '../../host/command-host.ts';
+import { startCommandHost } from '../../host/local/command-host.ts';
 import type { Host } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
 import type { Context } from '../terminal/context.ts';

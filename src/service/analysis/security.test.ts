@@ -1,7 +1,7 @@
 /** What the analysis finds in code, with real Python. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import { Examiner } from './examine.ts';
 import { tidy, type CodeFinding } from './finding.ts';
 import { securityFindings } from './security.ts';

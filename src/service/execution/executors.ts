@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { ConfigInput } from '../../config.ts';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import type { Session } from '../../host/session.ts';
 import { loadConfiguration } from '../config/load.ts';
 import { readOnlyGuard, type GuardOptions } from './read-only-guard.ts';

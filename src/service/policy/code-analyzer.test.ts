@@ -1,7 +1,7 @@
 /** Analysis and policy together, with real Python. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import { Examiner } from '../analysis/examine.ts';
 import { loadConfiguration } from '../config/load.ts';
 import type { Configuration } from '../config/schema.ts';

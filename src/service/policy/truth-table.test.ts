@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import { Examiner } from '../analysis/examine.ts';
 import type { Facts } from '../analysis/facts.ts';
 import { loadConfiguration } from '../config/load.ts';

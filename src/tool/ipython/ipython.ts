@@ -2,7 +2,7 @@ import { Limits } from '../../config.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local-host.ts';
+import { createHost } from '../../host/local/local-host.ts';
 import { resolveKey } from '../../host/keys.ts';
 import type { HostOptions, SessionOptions } from '../../host/options.ts';
 import type { Session } from '../../host/session.ts';

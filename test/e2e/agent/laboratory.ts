@@ -6,7 +6,7 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { defaultModel } from '../../../src/model/openai.ts';
 import type { Host } from '../../../src/host/host.ts';
-import { createHost } from '../../../src/host/local-host.ts';
+import { createHost } from '../../../src/host/local/local-host.ts';
 import { CodeInterpreterTool, PythonInterpreterToolSet, type Tool } from '../../../src/tools.ts';
 import { OpenAIServer, type Reply, type Script } from '../../support/openai-server.ts';
 

@@ -1,4 +1,4 @@
-import { VivariumError } from '../../errors.ts';
+import { VivariumError } from '../../../errors.ts';
 
 export interface TurnOptions {
   /** `refuse`: an error instead of waiting. */

@@ -1,17 +1,12 @@
 import path from 'node:path';
-import type { Config } from '../config.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { JupyterEngineOptions } from '../engine/jupyter/engine.ts';
-import { startLocalEngine } from '../engine/local/engine.ts';
-import type { LocalEngineOptions } from '../engine/local/options.ts';
-import type { Environment } from '../environment/environment.ts';
-import { VivariumError } from '../errors.ts';
+import type { Config } from '../../config.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { startLocalEngine } from '../../engine/local/engine.ts';
+import type { LocalEngineOptions } from '../../engine/local/options.ts';
+import type { Environment } from '../../environment/environment.ts';
+import { VivariumError } from '../../errors.ts';
+import type { EngineChoice, JupyterAccess } from '../options.ts';
 import { choosePython } from './python.ts';
-
-/** Where the sessions of a host live: processes of this machine, or kernels of a Jupyter server (docs/jupyter.md). */
-export type EngineChoice = 'local' | { readonly jupyter: JupyterAccess };
-
-export type JupyterAccess = Omit<JupyterEngineOptions, 'signal'>;
 
 export interface StartedEngine {
   readonly engine: Engine;
@@ -57,7 +52,7 @@ async function connectToJupyter(
   { dataDir }: Config,
   signal: AbortSignal | undefined,
 ): Promise<StartedEngine> {
-  const { startJupyterEngine } = await import('../engine/jupyter/engine.ts');
+  const { startJupyterEngine } = await import('../../engine/jupyter/engine.ts');
   const engine = await startJupyterEngine({ ...access, ...(signal && { signal }) });
   const python = access.kernelName ?? 'the default kernel';
   const cacheDir = path.join(dataDir, 'cache');

@@ -1,4 +1,4 @@
-import { VivariumError } from '../errors.ts';
+import { VivariumError } from '../../errors.ts';
 
 /** How a session came to its end. */
 export interface Ending {

@@ -2,11 +2,11 @@
 import { access, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { Event } from '../execution/event.ts';
-import type { Host } from './host.ts';
+import type { Event } from '../../execution/event.ts';
+import type { Host } from '../host.ts';
 import { createHost } from './local-host.ts';
-import type { SessionOptions } from './options.ts';
-import type { Session } from './session.ts';
+import type { SessionOptions } from '../options.ts';
+import type { Session } from '../session.ts';
 
 const FOREVER = 'import time\nprint("started", flush=True)\nwhile True: time.sleep(0.01)';
 

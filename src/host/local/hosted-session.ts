@@ -1,21 +1,27 @@
-import type { Artifact } from '../artifact/artifact.ts';
-import type { ArtifactWriter } from '../artifact/store.ts';
-import type { EngineSession, Rollback } from '../engine/engine.ts';
-import { VivariumError } from '../errors.ts';
-import type { Event } from '../execution/event.ts';
-import type { Execution, Json, Variable } from '../execution/execution.ts';
-import type { Isolation } from '../execution/isolation.ts';
-import { toNotebook } from '../notebook/export.ts';
-import type { Notebook } from '../notebook/nbformat.ts';
+import type { Artifact } from '../../artifact/artifact.ts';
+import type { ArtifactWriter } from '../../artifact/store.ts';
+import type { EngineSession, Rollback } from '../../engine/engine.ts';
+import { VivariumError } from '../../errors.ts';
+import type { Event } from '../../execution/event.ts';
+import type { Execution, Json, Variable } from '../../execution/execution.ts';
+import type { Isolation } from '../../execution/isolation.ts';
+import { toNotebook } from '../../notebook/export.ts';
+import type { Notebook } from '../../notebook/nbformat.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
 import { IdleWatch } from './idle-watch.ts';
-import { parseRun, type ParsedRun, type RunOptions, type SessionSettings } from './options.ts';
+import {
+  parseRun,
+  type Cancellable,
+  type ParsedRun,
+  type RunOptions,
+  type SessionSettings,
+  type TableOptions,
+} from '../options.ts';
 import { SessionArtifacts } from './run/artifacts.ts';
 import { HostedFiles } from './run/files.ts';
-import { Runs, type TableOptions } from './run/runs.ts';
-import type { Cancellable } from './run/session-files.ts';
+import { Runs } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
-import type { NotebookOptions, Session, SessionInfo } from './session.ts';
+import type { NotebookOptions, Session, SessionInfo } from '../session.ts';
 
 export interface HostedSessionParts {
   readonly inner: EngineSession;

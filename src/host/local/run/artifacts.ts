@@ -1,8 +1,8 @@
-import type { ArtifactWriter } from '../../artifact/store.ts';
-import type { Limits } from '../../config.ts';
-import type { Event, Listener, Summary } from '../../execution/event.ts';
-import type { ProducedFile } from '../../execution/execution.ts';
-import { remarkedReceipt } from '../../execution/state.ts';
+import type { ArtifactWriter } from '../../../artifact/store.ts';
+import type { Limits } from '../../../config.ts';
+import type { Event, Listener, Summary } from '../../../execution/event.ts';
+import type { ProducedFile } from '../../../execution/execution.ts';
+import { remarkedReceipt } from '../../../execution/state.ts';
 import { RunFigures } from './figures.ts';
 import type { HostedFiles } from './files.ts';
 import { OutputFiles, type RunOutputFiles } from './output-files.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Limits } from '../../config.ts';
-import type { EngineSession } from '../../engine/engine.ts';
-import { VivariumError } from '../../errors.ts';
-import { describeOutcome } from '../../execution/description.ts';
-import type { Execution } from '../../execution/execution.ts';
-import { Transcript } from '../../execution/transcript.ts';
-import type { RunHistory } from '../../notebook/history.ts';
+import type { Limits } from '../../../config.ts';
+import type { EngineSession } from '../../../engine/engine.ts';
+import { VivariumError } from '../../../errors.ts';
+import { describeOutcome } from '../../../execution/description.ts';
+import type { Execution } from '../../../execution/execution.ts';
+import { Transcript } from '../../../execution/transcript.ts';
+import type { RunHistory } from '../../../notebook/history.ts';
 
 interface InitSettings {
   readonly initCode: string | null;

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseConfig } from '../config.ts';
-import { writeJson, type Environment } from '../environment/environment.ts';
+import { parseConfig } from '../../config.ts';
+import { writeJson, type Environment } from '../../environment/environment.ts';
 import { choosePython } from './python.ts';
 
 const record: Environment = {

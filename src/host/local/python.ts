@@ -1,9 +1,9 @@
 import path from 'node:path';
-import type { Config } from '../config.ts';
-import { dataPathsIn, type Environment } from '../environment/environment.ts';
-import { bestPython, findEnvironment } from '../environment/find.ts';
-import { supportedVersions, takeInventory, type PythonInventory } from '../environment/inventory.ts';
-import { VivariumError } from '../errors.ts';
+import type { Config } from '../../config.ts';
+import { dataPathsIn, type Environment } from '../../environment/environment.ts';
+import { bestPython, findEnvironment } from '../../environment/find.ts';
+import { supportedVersions, takeInventory, type PythonInventory } from '../../environment/inventory.ts';
+import { VivariumError } from '../../errors.ts';
 
 /** The Python that sessions run on: the configured one, otherwise what set-up made, otherwise the best on the machine. */
 export async function choosePython(config: Config, signal?: AbortSignal): Promise<Environment> {

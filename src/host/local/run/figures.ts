@@ -1,7 +1,7 @@
-import { decodeForm, extensionOf, PLOTLY } from '../../artifact/mime.ts';
-import type { ArtifactWriter } from '../../artifact/store.ts';
-import type { Event, SavedFigure } from '../../execution/event.ts';
-import type { ProducedFigure, ProducedFile, Result } from '../../execution/execution.ts';
+import { decodeForm, extensionOf, PLOTLY } from '../../../artifact/mime.ts';
+import type { ArtifactWriter } from '../../../artifact/store.ts';
+import type { Event, SavedFigure } from '../../../execution/event.ts';
+import type { ProducedFigure, ProducedFile, Result } from '../../../execution/execution.ts';
 
 /** The types that a picture may have, best first. */
 const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/svg+xml', 'image/gif', 'image/webp', PLOTLY] as const;

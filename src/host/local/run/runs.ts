@@ -1,23 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Artifact } from '../../artifact/artifact.ts';
-import type { Limits } from '../../config.ts';
-import type { Echo, EngineSession, Rollback, RunRequest, TableFormat } from '../../engine/engine.ts';
-import { VivariumError } from '../../errors.ts';
-import type { Event, Listener, Summary } from '../../execution/event.ts';
-import { streamEvents } from '../../execution/event-stream.ts';
-import type { Execution, StateReceipt, Variable } from '../../execution/execution.ts';
-import { lostReceipt, untouchedReceipt } from '../../execution/state.ts';
-import { Transcript } from '../../execution/transcript.ts';
-import { RunHistory, type RunStart } from '../../notebook/history.ts';
+import type { Artifact } from '../../../artifact/artifact.ts';
+import type { Limits } from '../../../config.ts';
+import type { Echo, EngineSession, Rollback, RunRequest } from '../../../engine/engine.ts';
+import { VivariumError } from '../../../errors.ts';
+import type { Event, Listener, Summary } from '../../../execution/event.ts';
+import { streamEvents } from '../../../execution/event-stream.ts';
+import type { Execution, StateReceipt, Variable } from '../../../execution/execution.ts';
+import { lostReceipt, untouchedReceipt } from '../../../execution/state.ts';
+import { Transcript } from '../../../execution/transcript.ts';
+import { RunHistory, type RunStart } from '../../../notebook/history.ts';
 import type { SessionArtifacts } from './artifacts.ts';
 import type { HostedFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
-import type { Cancellable } from './session-files.ts';
+import type { Cancellable, TableOptions } from '../../options.ts';
 import { Turns } from './turns.ts';
-
-export interface TableOptions extends Cancellable {
-  readonly format?: TableFormat;
-}
 
 /** The settings of a session that its runs depend on. */
 export interface RunSettings {

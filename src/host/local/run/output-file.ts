@@ -1,6 +1,6 @@
-import type { Artifact } from '../../artifact/artifact.ts';
-import type { Draft } from '../../artifact/draft.ts';
-import type { ArtifactWriter } from '../../artifact/store.ts';
+import type { Artifact } from '../../../artifact/artifact.ts';
+import type { Draft } from '../../../artifact/draft.ts';
+import type { ArtifactWriter } from '../../../artifact/store.ts';
 
 export interface OutputFileLimits {
   /** Output up to this size is in the result as a whole, and needs no file. */

@@ -1,8 +1,8 @@
-import type { ArtifactWriter } from '../../artifact/store.ts';
-import type { Limits } from '../../config.ts';
-import type { Event, Summary } from '../../execution/event.ts';
-import type { Spill } from '../../execution/execution.ts';
-import { TOLD_CHARS } from '../../execution/output-budget.ts';
+import type { ArtifactWriter } from '../../../artifact/store.ts';
+import type { Limits } from '../../../config.ts';
+import type { Event, Summary } from '../../../execution/event.ts';
+import type { Spill } from '../../../execution/execution.ts';
+import { TOLD_CHARS } from '../../../execution/output-budget.ts';
 import type { HostedFiles } from './files.ts';
 import { OutputFile, type OutputFileLimits } from './output-file.ts';
 

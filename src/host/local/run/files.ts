@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
-import type { Artifact } from '../../artifact/artifact.ts';
-import { changedSince, emptyInventory, takeInventory, type FileInventory } from '../../artifact/changes.ts';
-import { collect } from '../../artifact/collect.ts';
-import { mimeOf } from '../../artifact/mime.ts';
-import type { ArtifactWriter } from '../../artifact/store.ts';
-import type { Limits } from '../../config.ts';
-import type { EngineSession } from '../../engine/engine.ts';
-import { VivariumError } from '../../errors.ts';
-import type { ProducedFile } from '../../execution/execution.ts';
-import type { FileSource, FoundFile, Workspace } from '../../workspace/workspace.ts';
-import type { Cancellable, FileFacts, FileList, SessionFiles } from './session-files.ts';
+import type { Artifact } from '../../../artifact/artifact.ts';
+import { changedSince, emptyInventory, takeInventory, type FileInventory } from '../../../artifact/changes.ts';
+import { collect } from '../../../artifact/collect.ts';
+import { mimeOf } from '../../../artifact/mime.ts';
+import type { ArtifactWriter } from '../../../artifact/store.ts';
+import type { Limits } from '../../../config.ts';
+import type { EngineSession } from '../../../engine/engine.ts';
+import { VivariumError } from '../../../errors.ts';
+import type { ProducedFile } from '../../../execution/execution.ts';
+import type { FileSource, FoundFile, Workspace } from '../../../workspace/workspace.ts';
+import type { Cancellable } from '../../options.ts';
+import type { FileFacts, FileList, SessionFiles } from '../../session.ts';
 
 const MAX_KEPT_FILES = 100;
 const MEBIBYTE = 2 ** 20;

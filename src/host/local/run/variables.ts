@@ -1,6 +1,6 @@
-import { readPayload } from '../../engine/python-files.ts';
-import type { Json } from '../../execution/execution.ts';
-import { assign, pythonValue, runSource } from '../../text/code/python-code.ts';
+import { readPayload } from '../../../engine/python-files.ts';
+import type { Json } from '../../../execution/execution.ts';
+import { assign, pythonValue, runSource } from '../../../text/code/python-code.ts';
 
 /** Python that sets variables to JSON values. */
 export function assignments(variables: Readonly<Record<string, Json>>): string {

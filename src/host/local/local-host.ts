@@ -1,13 +1,13 @@
 import path from 'node:path';
-import { ArtifactStore } from '../artifact/store.ts';
-import { parse, parseConfig, ClientOptions, type Config, type Limits } from '../config.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Environment } from '../environment/environment.ts';
-import type { Execution } from '../execution/execution.ts';
-import type { Isolation } from '../execution/isolation.ts';
+import { ArtifactStore } from '../../artifact/store.ts';
+import { parse, parseConfig, ClientOptions, type Config, type Limits } from '../../config.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Environment } from '../../environment/environment.ts';
+import type { Execution } from '../../execution/execution.ts';
+import type { Isolation } from '../../execution/isolation.ts';
 import { startEngine, type StartedEngine } from './engines.ts';
-import type { Host, HostAccess } from './host.ts';
-import { resolveKey } from './keys.ts';
+import type { Host, HostAccess } from '../host.ts';
+import { resolveKey } from '../keys.ts';
 import {
   parseKeyedRun,
   SettingsParser,
@@ -16,8 +16,8 @@ import {
   type OnceOptions,
   type RunOptions,
   type SessionOptions,
-} from './options.ts';
-import type { Session, SessionInfo } from './session.ts';
+} from '../options.ts';
+import type { Session, SessionInfo } from '../session.ts';
 import { Sessions } from './sessions.ts';
 
 const DAY_MS = 24 * 3_600_000;

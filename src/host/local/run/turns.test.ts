@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { VivariumError } from '../../errors.ts';
+import { VivariumError } from '../../../errors.ts';
 import { Turns } from './turns.ts';
 
 test('turns are given one at a time, in the order they were asked for', async () => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from '../config.ts';
-import type { ArtifactStore } from '../artifact/store.ts';
-import type { Engine } from '../engine/engine.ts';
-import { VivariumError } from '../errors.ts';
+import type { Config } from '../../config.ts';
+import type { ArtifactStore } from '../../artifact/store.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { VivariumError } from '../../errors.ts';
 import { describeDuration, Endings, sessionClosed } from './endings.ts';
-import { keyOfId } from './keys.ts';
+import { keyOfId } from '../keys.ts';
 import { HostedSession } from './hosted-session.ts';
-import type { SessionSettings } from './options.ts';
+import type { SessionSettings } from '../options.ts';
 
 type Caps = Pick<Config, 'maxSessions' | 'maxSessionsPerClient' | 'maxQueue' | 'idleMs'>;
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Host } from './host.ts';
+import type { Host } from '../host.ts';
 import { createHost } from './local-host.ts';
-import type { HostOptions } from './options.ts';
+import type { HostOptions } from '../options.ts';
 
 let host: Host;
 beforeAll(async () => {

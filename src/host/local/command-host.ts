@@ -1,7 +1,7 @@
-import { parseConfig } from '../config.ts';
-import type { ZygoteProcess } from '../engine/local/zygote/process.ts';
-import type { Host } from './host.ts';
-import type { HostOptions } from './options.ts';
+import { parseConfig } from '../../config.ts';
+import type { ZygoteProcess } from '../../engine/local/zygote/process.ts';
+import type { Host } from '../host.ts';
+import type { HostOptions } from '../options.ts';
 import { startLocal } from './engines.ts';
 
 /** For the command line only: a host that lives for one command and has to start quickly. */
