@@ -74,7 +74,7 @@ export class Link {
     const token = randomBytes(16);
     const channels = host.reception.expect(name, (said) => isSame(Buffer.from(said, 'hex'), token));
     host.zygote.listen(name, (fact) => link.#onFact(fact));
-    host.zygote.tell({ op: 'open', session: name, token: token.toString('hex'), ...openCommand(options) });
+    host.zygote.tell({ op: 'open', enclosure: name, token: token.toString('hex'), ...openCommand(options) });
     try {
       await Promise.race([link.#connect(channels), timeout(OPEN_TIMEOUT_MS, signal)]);
       return link;
@@ -145,7 +145,7 @@ export class Link {
   }
 
   interrupt(): Promise<string | null> {
-    return this.#ask({ op: 'interrupt', session: this.name, pid: this.#pid });
+    return this.#ask({ op: 'interrupt', enclosure: this.name, pid: this.#pid });
   }
 
   /** The state that the last run made was lost before it had a twin: the one of before the run is the present again. */
@@ -187,7 +187,7 @@ export class Link {
 
   /** Whether the kernel has killed a process of the session for lack of memory since this was asked last. */
   async hasRunOutOfMemory(): Promise<boolean> {
-    return (await this.#ask({ op: 'oomed', session: this.name })) === 'memory';
+    return (await this.#ask({ op: 'oomed', enclosure: this.name })) === 'memory';
   }
 
   /** Ends the worker and everything it started, and keeps the twins. */
@@ -214,7 +214,7 @@ export class Link {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.vigil.end();
-    this.#host.zygote.tell({ op: 'close', session: this.name });
+    this.#host.zygote.tell({ op: 'close', enclosure: this.name });
     if (this.#host.zygote.isAlive && !this.#isGone)
       await Promise.race([this.#gone.promise, sleep(OPEN_TIMEOUT_MS, undefined, { ref: false })]);
     this.#channels?.control.destroy();
@@ -245,7 +245,7 @@ export class Link {
     const failed = new Promise<void>((resolve) => (this.#failed = resolve));
     const isInStep = this.#reader.skipTo(twin.token);
     this.#violation = null;
-    if ((await this.#ask({ op: 'wake', session: this.name, pid: twin.pid, dormant })) !== null) return null;
+    if ((await this.#ask({ op: 'wake', enclosure: this.name, pid: twin.pid, dormant })) !== null) return null;
     this.#channels?.control.write(twin.token);
     const answer = await Promise.race([
       isInStep.then(() => {
@@ -273,7 +273,7 @@ export class Link {
   }
 
   async #sweep(keep: number[]): Promise<void> {
-    const problem = await this.#ask({ op: 'sweep', session: this.name, keep });
+    const problem = await this.#ask({ op: 'sweep', enclosure: this.name, keep });
     if (problem !== null && !this.#isGone) await this.close(); // what cannot be ended one by one is ended as a whole
   }
 
@@ -283,7 +283,7 @@ export class Link {
   }
 
   #whatToWatch(): Subject {
-    return { session: this.name, worker: this.#pid, dormant: this.#dormant(), limits: this.options.limits };
+    return { enclosure: this.name, worker: this.#pid, dormant: this.#dormant(), limits: this.options.limits };
   }
 
   #dormant(): number[] {

@@ -8,7 +8,7 @@ const REST_AFTER_MS = 100;
 
 /** Whom to watch. */
 export interface Subject {
-  readonly session: string;
+  readonly enclosure: string;
   readonly worker: number;
   readonly dormant: readonly number[];
   readonly limits: Limits;
@@ -43,7 +43,7 @@ export class Vigil {
 
   endRun(): void {
     this.#run = null;
-    if (this.#isWatching) this.#zygote.tell({ op: 'unwatch', session: this.#subject().session });
+    if (this.#isWatching) this.#zygote.tell({ op: 'unwatch', enclosure: this.#subject().enclosure });
     this.#isWatching = false;
   }
 
@@ -95,9 +95,9 @@ export class Vigil {
     this.#isTold = false;
   }
 
-  #order(): { readonly session: string; readonly [field: string]: unknown } {
-    const { session, worker, dormant, limits } = this.#subject();
+  #order(): { readonly enclosure: string; readonly [field: string]: unknown } {
+    const { enclosure, worker, dormant, limits } = this.#subject();
     const diskBytes = (limits.workspaceMb + limits.rollbackMb) * 2 ** 20;
-    return { session, worker, dormant, cpuMs: limits.cpuMs, diskBytes };
+    return { enclosure, worker, dormant, cpuMs: limits.cpuMs, diskBytes };
   }
 }

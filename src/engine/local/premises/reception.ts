@@ -20,7 +20,7 @@ export interface Channels {
 const KINDS = ['control', 'stdout', 'stderr'] as const;
 
 interface Hello {
-  readonly session: string;
+  readonly enclosure: string;
   readonly kind: (typeof KINDS)[number];
   readonly token: string;
 }
@@ -105,12 +105,12 @@ export class Reception implements AsyncDisposable {
 
   #admit(socket: Socket, line: Buffer): boolean {
     const hello = parseHello(line);
-    const guest = hello && this.#guests.get(hello.session);
+    const guest = hello && this.#guests.get(hello.enclosure);
     if (!hello || !guest || guest.sockets.has(hello.kind) || !guest.isOurs(hello.token)) return false;
     guest.sockets.set(hello.kind, socket);
     const [control, stdout, stderr] = KINDS.map((kind) => guest.sockets.get(kind));
     if (control && stdout && stderr) {
-      this.#guests.delete(hello.session);
+      this.#guests.delete(hello.enclosure);
       guest.arrived({ control, stdout, stderr });
     }
     return true;
@@ -129,7 +129,7 @@ function parseHello(line: Buffer): Hello | undefined {
 // Checked by hand: no schema is compiled while Python waits for its configuration.
 function isHello(value: unknown): value is Hello {
   if (typeof value !== 'object' || value === null) return false;
-  if (!('session' in value && 'kind' in value && 'token' in value)) return false;
-  const { session, kind, token } = value;
-  return typeof session === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
+  if (!('enclosure' in value && 'kind' in value && 'token' in value)) return false;
+  const { enclosure, kind, token } = value;
+  return typeof enclosure === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
 }

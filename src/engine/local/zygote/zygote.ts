@@ -26,20 +26,20 @@ export type Ready = z.infer<typeof Ready>;
 const ZygoteEvent = z.discriminatedUnion('event', [
   Ready,
   z.object({ event: z.literal('unavailable'), problem: z.string() }),
-  z.object({ event: z.literal('opened'), session: z.string(), workspace: z.string(), uid: z.int() }),
-  z.object({ event: z.literal('failed'), session: z.string(), problem: z.string() }),
+  z.object({ event: z.literal('opened'), enclosure: z.string(), workspace: z.string(), uid: z.int() }),
+  z.object({ event: z.literal('failed'), enclosure: z.string(), problem: z.string() }),
   z.object({
     event: z.literal('exited'),
-    session: z.string(),
+    enclosure: z.string(),
     code: z.int().nullable(),
     signal: z.int().nullable(),
     cause: z.string().nullable(),
     problem: z.string().nullable(),
   }),
-  z.object({ event: z.literal('gone'), session: z.string(), cause: z.string().nullable() }),
+  z.object({ event: z.literal('gone'), enclosure: z.string(), cause: z.string().nullable() }),
   z.object({
     event: z.literal('overstepped'),
-    session: z.string(),
+    enclosure: z.string(),
     cause: z.enum(['memory', 'cpu', 'workspace', 'busy']),
     leftovers: z.int().nonnegative(),
   }),
@@ -48,13 +48,13 @@ const ZygoteEvent = z.discriminatedUnion('event', [
 type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 
 /** A fact about one session, decided outside of it. */
-export type SessionFact = Extract<ZygoteEvent, { session: string }>;
+export type SessionFact = Extract<ZygoteEvent, { enclosure: string }>;
 export type Overstep = Extract<ZygoteEvent, { event: 'overstepped' }>;
 
 /** A command that has no answer of its own: facts follow. */
 interface ZygoteCommand {
   readonly op: 'open' | 'close' | 'watch' | 'unwatch' | 'rest';
-  readonly session: string;
+  readonly enclosure: string;
   readonly [field: string]: unknown;
 }
 
@@ -102,9 +102,9 @@ export class Zygote implements AsyncDisposable {
   }
 
   /** Hears the facts of one session from now on. */
-  listen(session: string, listener: (fact: SessionFact) => void): void {
-    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', session, cause: 'zygote' }));
-    else this.#listeners.set(session, listener);
+  listen(enclosure: string, listener: (fact: SessionFact) => void): void {
+    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', enclosure, cause: 'zygote' }));
+    else this.#listeners.set(enclosure, listener);
   }
 
   tell(command: ZygoteCommand): void {
@@ -114,10 +114,10 @@ export class Zygote implements AsyncDisposable {
   /** Has a session's pid 1 do something; the answer is null or what went wrong. */
   ask(
     command:
-      | { op: 'interrupt'; session: string; pid: number }
-      | { op: 'wake'; session: string; pid: number; dormant: number[] }
-      | { op: 'sweep'; session: string; keep: number[] }
-      | { op: 'oomed'; session: string },
+      | { op: 'interrupt'; enclosure: string; pid: number }
+      | { op: 'wake'; enclosure: string; pid: number; dormant: number[] }
+      | { op: 'sweep'; enclosure: string; keep: number[] }
+      | { op: 'oomed'; enclosure: string },
   ): Promise<string | null> {
     if (this.#hasEnded) return Promise.resolve('the zygote is gone');
     const request = this.#nextRequest;
@@ -154,7 +154,7 @@ export class Zygote implements AsyncDisposable {
     this.#requests.clear();
     const lastWords = words.split('\n').at(-1) ?? '';
     const cause = lastWords === '' ? 'zygote' : `zygote: ${lastWords}`;
-    for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause });
+    for (const [enclosure, listener] of this.#listeners) listener({ event: 'gone', enclosure, cause });
     this.#listeners.clear();
   }
 
@@ -171,8 +171,8 @@ export class Zygote implements AsyncDisposable {
         this.#requests.delete(event.request);
         break;
       default: {
-        const listener = this.#listeners.get(event.session);
-        if (event.event === 'gone' || event.event === 'failed') this.#listeners.delete(event.session);
+        const listener = this.#listeners.get(event.enclosure);
+        if (event.event === 'gone' || event.event === 'failed') this.#listeners.delete(event.enclosure);
         listener?.(event);
       }
     }
