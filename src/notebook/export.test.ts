@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
 import { toNotebook, type ExportOptions } from './export.ts';
-import { RunHistory, type RunEnd, type RunStart } from './history.ts';
+import { RunHistory, type RecordEnd, type RunStart } from './history.ts';
 import type { Cell, Notebook } from './nbformat.ts';
 
 const OPTIONS: ExportOptions = { pythonVersion: '3.12.1' };
@@ -13,7 +13,7 @@ const PNG: TranscriptItem = {
 
 interface FinishedEntry extends Partial<RunStart> {
   readonly outcome?: Outcome;
-  readonly error?: NonNullable<RunEnd['error']>;
+  readonly error?: NonNullable<RecordEnd['error']>;
   readonly outputs?: readonly TranscriptItem[];
 }
 

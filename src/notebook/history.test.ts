@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
-import { RunHistory, type RunEnd, type RunStart } from './history.ts';
+import { RunHistory, type RecordEnd, type RunStart } from './history.ts';
 
 const CRASHED: Outcome = { status: 'crashed', signal: 'SIGSEGV', exitCode: null, reason: 'killed by SIGSEGV' };
 
-function end(options: { outcome?: Outcome; state?: RunEnd['state']['status']; looksOnly?: boolean } = {}): RunEnd {
+function end(
+  options: { outcome?: Outcome; state?: RecordEnd['state']['status']; looksOnly?: boolean } = {},
+): RecordEnd {
   const { outcome = { status: 'succeeded' }, state = 'preserved', looksOnly = false } = options;
   const variables = { added: [], changed: [], removed: [] };
   const receipt = { status: state, generation: 1, variables, ...(state !== 'preserved' && { reason: 'it was lost' }) };

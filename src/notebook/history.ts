@@ -14,7 +14,7 @@ export interface RunStart {
 }
 
 /** What is known about a run when it has ended. */
-export type RunEnd = Pick<Summary, 'outcome' | 'error' | 'state' | 'durationMs' | 'mayHaveWritten'>;
+export type RecordEnd = Pick<Summary, 'outcome' | 'error' | 'state' | 'durationMs' | 'mayHaveWritten'>;
 
 /** One run of a session. */
 export interface HistoryEntry extends RunStart {
@@ -83,7 +83,7 @@ export class RunHistory {
     echo,
     kind,
     startedAt = new Date(),
-  }: RunStart): (outputs: readonly TranscriptItem[], end: RunEnd) => void {
+  }: RunStart): (outputs: readonly TranscriptItem[], end: RecordEnd) => void {
     this.#begun += 1;
     const executionCount = this.#begun;
     const entry: Writable<HistoryEntry> = {
@@ -113,7 +113,7 @@ export class RunHistory {
     this.#beginAnew(reason, this.#entries.length);
   }
 
-  #end(executionCount: number, outputs: readonly TranscriptItem[], end: RunEnd): void {
+  #end(executionCount: number, outputs: readonly TranscriptItem[], end: RecordEnd): void {
     const index = this.#entries.findLastIndex((entry) => entry.executionCount === executionCount);
     const entry = this.#entries[index];
     if (entry === undefined || entry.ending !== undefined) return;
@@ -179,7 +179,7 @@ function isUndoable({ kind, ending }: HistoryEntry): boolean {
   return ending.mayHaveChanged && (ending.stateStatus === 'preserved' || hasEndedByItself(ending.outcome));
 }
 
-function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: RunEnd): EntryOutcome {
+function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: RecordEnd): EntryOutcome {
   return {
     outcome,
     durationMs,

@@ -63,7 +63,7 @@ export type CellOutput =
 /** The forms of one output: base64 as a string, JSON as it is, text as lines. */
 export type MimeBundle = Readonly<Record<string, Json>>;
 
-export interface NotebookOptions {
+export interface NotebookFacts {
   /** The Python version that ran the cells. */
   readonly pythonVersion: string;
   readonly kernelName?: string;
@@ -77,7 +77,7 @@ export interface CodeCellOptions {
 }
 
 /** Creates a notebook. Cell ids are made valid and unique, and are the same each time for the same cells. */
-export function createNotebook(cells: readonly Cell[], options: NotebookOptions): Notebook {
+export function createNotebook(cells: readonly Cell[], options: NotebookFacts): Notebook {
   const { pythonVersion, kernelName = 'python3', title } = options;
   return {
     nbformat: 4,

@@ -92,7 +92,7 @@ class Server:
         operation = command["op"]
         if operation == "open":
             return self._open(command)
-        opened = self._opened.get(command["session"])
+        opened = self._opened.get(command["enclosure"])
         if opened is None:
             self._handle_for_unknown(command)
         elif operation == "close":
@@ -119,8 +119,8 @@ class Server:
     def _handle_for_unknown(self, command: dict[str, Any]) -> None:
         if "request" in command:
             self._report({"event": "answer", "request": command["request"], "problem": "no such enclosure"})
-        elif command["op"] == "close" and self._supply is not None and self._supply.cancel(command["session"]):
-            self._report({"event": "gone", "session": command["session"], "cause": KILLED_BY_US})
+        elif command["op"] == "close" and self._supply is not None and self._supply.cancel(command["enclosure"]):
+            self._report({"event": "gone", "enclosure": command["enclosure"], "cause": KILLED_BY_US})
 
     def _watched(self, opened: OpenEnclosure, command: dict[str, Any]) -> WatchedEnclosure:
         return WatchedEnclosure(
@@ -155,7 +155,7 @@ class Server:
         try:
             delivery = supply.receive()
         except BuildFailed as failure:
-            self._report({"event": "failed", "session": failure.command["session"], "problem": str(failure)})
+            self._report({"event": "failed", "enclosure": failure.command["enclosure"], "problem": str(failure)})
             return None
         except OSError:
             self._epoll.unregister(supply.fileno())
@@ -203,7 +203,7 @@ class Server:
         except OSError as error:  # the worker was killed meanwhile
             enclosure.close()
             return self._open_again(command, f"admission: {error.strerror}")
-        self._by_worker[worker.pid] = self._opened[command["session"]]
+        self._by_worker[worker.pid] = self._opened[command["enclosure"]]
         supply.refill()
         return None
 
@@ -212,7 +212,7 @@ class Server:
         attempts = command.get("attempts", 0) + 1
         if attempts < OPEN_ATTEMPTS:
             return self._open({**command, "attempts": attempts})
-        self._report({"event": "failed", "session": command["session"], "problem": problem})
+        self._report({"event": "failed", "enclosure": command["enclosure"], "problem": problem})
         return None
 
     def _open_without_namespaces(self, command: dict[str, Any]) -> ForkedWorker | None:
@@ -255,19 +255,19 @@ class Server:
             raise ProcessLookupError("the enclosure has no worker")
         admission = self._setup.admission(command, is_first=not self._has_proven_walls)
         self._limit(enclosure, admission)
-        channels = self._setup.connect(command["session"], command["token"])
+        channels = self._setup.connect(command["enclosure"], command["token"])
         try:
             worker.admit(admission, channels)
         finally:
             for fd in channels:
                 os.close(fd)
         pid = 0 if self._supply is None else worker.pid  # a subreaper's worker is not our child
-        opened = OpenEnclosure(command["session"], enclosure, pid, admission.memory_bytes)
+        opened = OpenEnclosure(command["enclosure"], enclosure, pid, admission.memory_bytes)
         self._opened[opened.id] = opened
         self._by_pid1[enclosure.pid1] = opened
         self._by_lifeline[enclosure.lifeline] = opened
         self._epoll.register(enclosure.lifeline, select.EPOLLIN)
-        facts = {"session": opened.id, "workspace": enclosure.workspace, "uid": enclosure.uid}
+        facts = {"enclosure": opened.id, "workspace": enclosure.workspace, "uid": enclosure.uid}
         self._report({"event": "opened", **facts})
         return worker
 
@@ -317,7 +317,7 @@ class Server:
         self._report(
             {
                 "event": "exited",
-                "session": opened.id,
+                "enclosure": opened.id,
                 "code": code if code >= 0 else None,
                 "signal": -code if code < 0 else None,
                 "cause": self._cause_of(opened),
@@ -353,12 +353,12 @@ class Server:
         if self._by_lifeline.pop(opened.walls.lifeline, None) is not None:
             self._epoll.unregister(opened.walls.lifeline)
         opened.walls.close()
-        self._report({"event": "gone", "session": opened.id, "cause": cause})
+        self._report({"event": "gone", "enclosure": opened.id, "cause": cause})
 
     def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
         """Report that the watch saw a limit passed. The host decides what happens, as it does at a timeout."""
         if name in self._opened:
-            self._report({"event": "overstepped", "session": name, "cause": cause, "leftovers": leftovers})
+            self._report({"event": "overstepped", "enclosure": name, "cause": cause, "leftovers": leftovers})
 
     def _kill(self, opened: OpenEnclosure) -> None:
         """End an enclosure: by its lifeline where a subreaper has work to do first, otherwise at once."""

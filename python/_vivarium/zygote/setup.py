@@ -102,13 +102,13 @@ class Setup(Record):
             is_first=is_first,
         )
 
-    def connect(self, session: str, token: str) -> list[int]:
+    def connect(self, enclosure: str, token: str) -> list[int]:
         """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own."""
         fds = []
         for kind in ("control", "stdout", "stderr"):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             connection.connect(self.socket)
-            connection.sendall(json.dumps({"session": session, "kind": kind, "token": token}).encode() + b"\n")
+            connection.sendall(json.dumps({"enclosure": enclosure, "kind": kind, "token": token}).encode() + b"\n")
             fds.append(connection.detach())
         return fds
 

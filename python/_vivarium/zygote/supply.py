@@ -78,10 +78,10 @@ class Supply:
             self._waiting[promised] = command  # under construction already
         return None
 
-    def cancel(self, session: str) -> bool:
-        """Cancel the order of a session. Returns whether it was still open."""
+    def cancel(self, enclosure: str) -> bool:
+        """Cancel an order. Returns whether it was still open."""
         for name, command in self._waiting.items():
-            if command is not None and command["session"] == session:
+            if command is not None and command["enclosure"] == enclosure:
                 self._waiting[name] = CANCELLED
                 return True
         return False

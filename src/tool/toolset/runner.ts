@@ -33,7 +33,7 @@ export interface RequestedRun {
 }
 
 /** The result of a run, and its execution if the code ran. */
-export interface FinishedRun {
+export interface ToolsetRun {
   readonly result: RunPythonResult;
   readonly execution?: Execution;
 }
@@ -47,7 +47,7 @@ export class Runner {
   }
 
   /** Code runs once, unless `retryOnCrash` is set. */
-  async run(entry: ToolsetInterpreter, run: RequestedRun): Promise<FinishedRun> {
+  async run(entry: ToolsetInterpreter, run: RequestedRun): Promise<ToolsetRun> {
     try {
       const { session, loss } = await this.#parts.interpreters.live(entry);
       const lost = loss === null ? null : { type: 'SessionClosed', reason: loss, isStateRestored: false };
@@ -64,7 +64,7 @@ export class Runner {
     entry: ToolsetInterpreter,
     run: RequestedRun,
     loss: Restart | null,
-  ): Promise<FinishedRun> {
+  ): Promise<ToolsetRun> {
     let execution: Execution;
     try {
       execution = await session.runCode(run.code, optionsOf(run));
@@ -76,7 +76,7 @@ export class Runner {
   }
 
   /** Runs the same code again after a crash. */
-  async #retry(entry: ToolsetInterpreter, run: RequestedRun, crashed: Execution): Promise<FinishedRun> {
+  async #retry(entry: ToolsetInterpreter, run: RequestedRun, crashed: Execution): Promise<ToolsetRun> {
     const { session } = await this.#parts.interpreters.live(entry);
     const execution = await session.runCode(run.code, optionsOf(run));
     const restart = restartOf(crashed);
@@ -85,7 +85,7 @@ export class Runner {
   }
 
   /** The session is gone: its host failed, or it was closed before the code ran. */
-  async #replace(entry: ToolsetInterpreter, run: RequestedRun, error: unknown): Promise<FinishedRun> {
+  async #replace(entry: ToolsetInterpreter, run: RequestedRun, error: unknown): Promise<ToolsetRun> {
     if (!isGone(error)) throw error;
     const { interpreters, retryOnCrash } = this.#parts;
     if (!interpreters.has(entry)) return { result: failedCall(`Interpreter ${entry.id} was deleted`) };
@@ -103,7 +103,7 @@ export class Runner {
     session: Session,
     { variable }: RequestedRun,
     { execution, loss }: { readonly execution: Execution; readonly loss: Restart | null },
-  ): Promise<FinishedRun> {
+  ): Promise<ToolsetRun> {
     const { artifacts } = await this.#parts.host.get();
     const figures = await loadFigures(execution, artifacts);
     const workdir = await this.#parts.setup.workdir();

@@ -4,7 +4,7 @@ import { forModel } from '../../text/for-model.ts';
 import { readArguments } from '../call.ts';
 import type { CallOptions, Tool, ToolDefinition } from '../tool.ts';
 import type { ManageArguments, ManageResult, RunPythonArguments, RunPythonResult } from './result.ts';
-import type { FinishedRun } from './runner.ts';
+import type { ToolsetRun } from './runner.ts';
 
 const MAX_RESULT_CHARS = 10_000;
 
@@ -19,7 +19,7 @@ const Management = z.strictObject({ operation: z.string(), interpreter_id: z.str
 /** The part of the toolset that its tools use. */
 interface RunningToolset {
   describe(): Promise<string>;
-  run(args: RunPythonArguments, options: CallOptions): Promise<FinishedRun>;
+  run(args: RunPythonArguments, options: CallOptions): Promise<ToolsetRun>;
   manageInterpreters(args: ManageArguments, options: CallOptions): Promise<ManageResult>;
 }
 
@@ -116,7 +116,7 @@ export function describeTool({ name, description, parameters }: ToolDefinition):
 }
 
 /** The text for the model, without the hidden fields. */
-function textOf({ result, execution }: FinishedRun): string {
+function textOf({ result, execution }: ToolsetRun): string {
   const parts = execution === undefined || result.interpreter_crashed ? [result.stderr] : [forModel(execution)];
   if (result.result !== null) parts.push(`[result: ${shortenEnd(JSON.stringify(result.result), MAX_RESULT_CHARS)}]`);
   const paths = result.fig_storage_paths ?? (result.fig_storage_path === undefined ? [] : [result.fig_storage_path]);

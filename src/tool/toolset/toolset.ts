@@ -12,7 +12,7 @@ import {
   type RunPythonArguments,
   type RunPythonResult,
 } from './result.ts';
-import { Runner, type FinishedRun } from './runner.ts';
+import { Runner, type ToolsetRun } from './runner.ts';
 import { InterpreterSetup } from './setup.ts';
 import { describeTool, manageInterpretersTool, RunArguments, runPythonCodeTool, type ListedTool } from './tools.ts';
 
@@ -117,7 +117,7 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
   }
 
   /** Same as `runPythonCode`, with the execution. */
-  async run(args: RunPythonArguments, { signal, context }: CallOptions = {}): Promise<FinishedRun> {
+  async run(args: RunPythonArguments, { signal, context }: CallOptions = {}): Promise<ToolsetRun> {
     try {
       const caller = readContext(context);
       const { code, result_var_name: variable, interpreter_id: id } = parse(RunArguments, args);

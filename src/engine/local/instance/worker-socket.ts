@@ -20,7 +20,7 @@ export interface WorkerConnections {
 const KINDS = ['control', 'stdout', 'stderr'] as const;
 
 interface Hello {
-  readonly session: string;
+  readonly enclosure: string;
   readonly kind: (typeof KINDS)[number];
   readonly token: string;
 }
@@ -106,12 +106,12 @@ export class WorkerSocket implements AsyncDisposable {
 
   #admit(socket: Socket, line: Buffer): boolean {
     const hello = parseHello(line);
-    const worker = hello && this.#expected.get(hello.session);
+    const worker = hello && this.#expected.get(hello.enclosure);
     if (!hello || !worker || worker.sockets.has(hello.kind) || !worker.isOurs(hello.token)) return false;
     worker.sockets.set(hello.kind, socket);
     const [control, stdout, stderr] = KINDS.map((kind) => worker.sockets.get(kind));
     if (control && stdout && stderr) {
-      this.#expected.delete(hello.session);
+      this.#expected.delete(hello.enclosure);
       worker.arrived({ control, stdout, stderr });
     }
     return true;
@@ -130,7 +130,7 @@ function parseHello(line: Buffer): Hello | undefined {
 // Checked by hand, because compiling a schema would take time while Python waits for its configuration.
 function isHello(value: unknown): value is Hello {
   if (typeof value !== 'object' || value === null) return false;
-  if (!('session' in value && 'kind' in value && 'token' in value)) return false;
-  const { session, kind, token } = value;
-  return typeof session === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
+  if (!('enclosure' in value && 'kind' in value && 'token' in value)) return false;
+  const { enclosure, kind, token } = value;
+  return typeof enclosure === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
 }

@@ -26,20 +26,20 @@ export type ZygoteReady = z.infer<typeof ZygoteReady>;
 const ZygoteEvent = z.discriminatedUnion('event', [
   ZygoteReady,
   z.object({ event: z.literal('unavailable'), problem: z.string() }),
-  z.object({ event: z.literal('opened'), session: z.string(), workspace: z.string(), uid: z.int() }),
-  z.object({ event: z.literal('failed'), session: z.string(), problem: z.string() }),
+  z.object({ event: z.literal('opened'), enclosure: z.string(), workspace: z.string(), uid: z.int() }),
+  z.object({ event: z.literal('failed'), enclosure: z.string(), problem: z.string() }),
   z.object({
     event: z.literal('exited'),
-    session: z.string(),
+    enclosure: z.string(),
     code: z.int().nullable(),
     signal: z.int().nullable(),
     cause: z.string().nullable(),
     problem: z.string().nullable(),
   }),
-  z.object({ event: z.literal('gone'), session: z.string(), cause: z.string().nullable() }),
+  z.object({ event: z.literal('gone'), enclosure: z.string(), cause: z.string().nullable() }),
   z.object({
     event: z.literal('overstepped'),
-    session: z.string(),
+    enclosure: z.string(),
     cause: z.enum(['memory', 'cpu', 'workspace', 'busy']),
     leftovers: z.int().nonnegative(),
   }),
@@ -48,7 +48,7 @@ const ZygoteEvent = z.discriminatedUnion('event', [
 type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 
 /** A fact about one enclosure, decided outside of it. */
-export type EnclosureEvent = Extract<ZygoteEvent, { session: string }>;
+export type EnclosureEvent = Extract<ZygoteEvent, { enclosure: string }>;
 export type Overstep = Extract<ZygoteEvent, { event: 'overstepped' }>;
 
 /** A command about an enclosure that has no answer of its own; events follow. */
@@ -109,12 +109,12 @@ export class Zygote implements AsyncDisposable {
 
   /** Passes the events of one enclosure to a listener from now on. */
   listen(enclosure: string, listener: (event: EnclosureEvent) => void): void {
-    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', session: enclosure, cause: 'zygote' }));
+    if (this.#hasEnded) queueMicrotask(() => listener({ event: 'gone', enclosure, cause: 'zygote' }));
     else this.#listeners.set(enclosure, listener);
   }
 
   send(enclosure: string, order: EnclosureOrder): void {
-    if (!this.#hasEnded) this.#control.write(encodeFrame({ session: enclosure, ...order }));
+    if (!this.#hasEnded) this.#control.write(encodeFrame({ enclosure, ...order }));
   }
 
   /** Has the pid 1 of an enclosure do something. The answer is what went wrong, or null. */
@@ -124,7 +124,7 @@ export class Zygote implements AsyncDisposable {
     this.#nextRequest += 1;
     const { promise, resolve } = Promise.withResolvers<string | null>();
     this.#requests.set(number, resolve);
-    this.#control.write(encodeFrame({ session: enclosure, ...request, request: number }));
+    this.#control.write(encodeFrame({ enclosure, ...request, request: number }));
     return promise;
   }
 
@@ -154,7 +154,7 @@ export class Zygote implements AsyncDisposable {
     this.#requests.clear();
     const lastLine = stderr.split('\n').at(-1) ?? '';
     const cause = lastLine === '' ? 'zygote' : `zygote: ${lastLine}`;
-    for (const [session, listener] of this.#listeners) listener({ event: 'gone', session, cause });
+    for (const [enclosure, listener] of this.#listeners) listener({ event: 'gone', enclosure, cause });
     this.#listeners.clear();
   }
 
@@ -171,8 +171,8 @@ export class Zygote implements AsyncDisposable {
         this.#requests.delete(event.request);
         break;
       default: {
-        const listener = this.#listeners.get(event.session);
-        if (event.event === 'gone' || event.event === 'failed') this.#listeners.delete(event.session);
+        const listener = this.#listeners.get(event.enclosure);
+        if (event.event === 'gone' || event.event === 'failed') this.#listeners.delete(event.enclosure);
         listener?.(event);
       }
     }
