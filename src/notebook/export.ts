@@ -13,12 +13,12 @@ import {
   type MarkdownCell,
   type MimeBundle,
   type Notebook,
-  type NotebookOptions,
+  type NotebookFacts,
 } from './nbformat.ts';
 import { toMimeBundle, toOutputs } from './outputs.ts';
 import { fenced, inlineText } from './text.ts';
 
-export interface ExportOptions extends NotebookOptions {
+export interface ExportOptions extends NotebookFacts {
   /** Also includes, as text, runs that were undone or that belong to an earlier interpreter. */
   readonly includePast?: boolean;
 }
