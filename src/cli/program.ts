@@ -143,7 +143,7 @@ function addAgentCommands(add: AddCommand, context: Context, end: SetExitCode): 
 }
 
 /** The folder of this package: at the same depth from `src/cli` as from `dist/bin`. */
-const PACKAGE = new URL('../..', import.meta.url);
+const PACKAGE = new URL('../../', import.meta.url);
 
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8'));

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** `python` lies beside `src` and beside `dist`, so the path from both is the same. */
-const PACKAGE = new URL('../../python/_vivarium', import.meta.url);
+const PACKAGE = new URL('../../python/_vivarium/', import.meta.url);
 
 /** The script that starts a zygote. */
 export const ZYGOTE_FILE = fileURLToPath(new URL('zygote/__main__.py', PACKAGE));

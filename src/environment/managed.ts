@@ -24,7 +24,7 @@ export interface Lock {
   readonly directory: string;
 }
 
-export const LOCKS_DIR = fileURLToPath(new URL('../../python/locks', import.meta.url));
+export const LOCKS_DIR = fileURLToPath(new URL('../../python/locks/', import.meta.url));
 export const BUILDING_PREFIX = '.building-';
 
 /** A file in every complete environment. It is written last. */
