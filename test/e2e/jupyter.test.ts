@@ -93,8 +93,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
 
   test('a program that breaks our side in the kernel costs it its state, and the next run works', async () => {
     await using broken = await openOn(engine);
-    await broken.run("import sys; sys.modules.pop('_vivarium.jupyter.companion')");
-    const { outcome, state } = await broken.run('1');
+    const { outcome, state } = await broken.run("import sys; sys.modules.pop('_vivarium.jupyter.companion')");
     expect(outcome.status).toBe('crashed');
     expect(state.status).toBe('lost');
     expect(await broken.evaluate('1 + 1')).toBe('2');
