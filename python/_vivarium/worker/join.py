@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from typing import NoReturn  # slow to load
 
 EXIT_NOT_JOINED = 113
-# The control channel and the worker's own copies of stdout and stderr. Programs that become daemons close every low
-# descriptor, and these must stay open.
-CONTROL = 1024
 PRIVATE_FDS = 3
+# The control channel and the worker's own copies of stdout and stderr. Programs that become daemons close every low
+# descriptor, and these must stay open. A machine may allow fewer descriptors than that.
+CONTROL = min(1024, limits.most_open_files() - PRIVATE_FDS)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20

@@ -11,29 +11,18 @@ import socket
 from _vivarium import wire
 from _vivarium.enclosure.builder import make_directories
 from _vivarium.enclosure.subreaper import end_orphans
-from _vivarium.record import Fields
 from _vivarium.values.hints import Any, NoReturn
 from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.zygote.disk import DiskMeter
 from _vivarium.zygote.setup import Setup
-from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
+from _vivarium.zygote.supply import BuildFailed, Enclosure, OpenEnclosure, Supply
 from _vivarium.zygote.watch import Watch, WatchedEnclosure
 from _vivarium.zygote.workers import ForkedWorker, WaitingWorker, fork_into, fork_with_subreaper
 
 KILLED_BY_US = "closed"
 CGROUP_SLACK = 128 << 20
 OPEN_ATTEMPTS = 4
-
-
-class OpenEnclosure(Fields):
-    """An enclosure with a session, as the zygote knows it: processes and facts, nothing that the session computes."""
-
-    id: str
-    walls: Enclosure
-    worker: int
-    memory_bytes: int
-    oom_kills: int = 0
-    cause: str | None = None
+MAX_PROBLEM = 300
 
 
 class Server:
@@ -70,15 +59,37 @@ class Server:
                 if fd == wake_read:
                     os.read(wake_read, 4096)
                     continue
-                forked = self._handle(fd)
+                forked = self._contained(fd)
                 if forked is not None:
                     return forked
             self._reap()
             self._watch.tick()
 
-    def _handle(self, fd: int) -> ForkedWorker | None:
-        if fd == self._control:
-            return self._handle_command()
+    def _contained(self, fd: int) -> ForkedWorker | None:
+        """Serve one descriptor. Whatever goes wrong costs at most the enclosure that it is about, and the host hears of it."""
+        command = self._receive() if fd == self._control else None
+        opened = self._by_lifeline.get(fd)
+        try:
+            return self._handle(fd, command)
+        except Exception as error:  # noqa: BLE001 - all other enclosures depend on this loop
+            self._give_up(command, opened, f"{type(error).__name__}: {error}"[:MAX_PROBLEM])
+            return None
+
+    def _give_up(self, command: dict[str, Any] | None, opened: OpenEnclosure | None, problem: str) -> None:
+        """End the enclosure that could not be served, and answer whoever waits for it."""
+        if command is not None:
+            opened = self._opened.get(command["enclosure"])
+            if "request" in command:
+                self._report({"event": "answer", "request": command["request"], "problem": problem})
+            elif opened is None and command["op"] == "open":
+                self._report({"event": "failed", "enclosure": command["enclosure"], "problem": problem})
+        if opened is not None:
+            opened.cause = problem
+            self._kill(opened)
+
+    def _handle(self, fd: int, command: dict[str, Any] | None) -> ForkedWorker | None:
+        if command is not None:
+            return self._handle_command(command)
         if self._supply is not None and fd == self._supply.fileno():
             return self._take_enclosure(self._supply)
         if fd in self._by_lifeline:
@@ -87,8 +98,7 @@ class Server:
 
     # Commands of the host
 
-    def _handle_command(self) -> ForkedWorker | None:
-        command = self._receive()
+    def _handle_command(self, command: dict[str, Any]) -> ForkedWorker | None:
         operation = command["op"]
         if operation == "open":
             return self._open(command)
@@ -330,7 +340,10 @@ class Server:
         cause, opened.cause = opened.cause, None
         group = opened.walls.group
         if group is not None:
-            kills = group.oom_kills()
+            try:
+                kills = group.oom_kills()
+            except OSError:  # out of descriptors, or the group is gone: the kernel's count is not to be had
+                return cause
             if kills > opened.oom_kills:
                 cause = cause or "memory"
             opened.oom_kills = kills

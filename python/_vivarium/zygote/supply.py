@@ -40,6 +40,17 @@ class Enclosure(Fields):
             self.group.remove()
 
 
+class OpenEnclosure(Fields):
+    """An enclosure with a session, as the zygote knows it: processes and facts, nothing that the session computes."""
+
+    id: str
+    walls: Enclosure
+    worker: int
+    memory_bytes: int
+    oom_kills: int = 0
+    cause: str | None = None
+
+
 class BuildFailed(Exception):
     """An enclosure that a session waits for could not be built. The text says why."""
 
@@ -81,7 +92,7 @@ class Supply:
     def cancel(self, enclosure: str) -> bool:
         """Cancel an order. Returns whether it was still open."""
         for name, command in self._waiting.items():
-            if command is not None and command["enclosure"] == enclosure:
+            if command and command["enclosure"] == enclosure:  # neither an order ahead of time nor a cancelled one
                 self._waiting[name] = CANCELLED
                 return True
         return False

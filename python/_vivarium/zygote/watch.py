@@ -86,7 +86,10 @@ class Watch:
         """Look at those whose time has come."""
         now = time.monotonic()
         for watched in [one for one in self._watched.values() if one.next_s <= now]:
-            cause = self._judge(watched)
+            try:
+                cause = self._judge(watched)
+            except OSError:  # out of descriptors, for one: look again next time
+                cause = None
             if cause is not None:
                 self.remove(watched.id)
                 self._overstepped(watched.id, cause, watched.last.leftovers)

@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { Laboratory } from './laboratory.ts';
+
+const run = promisify(execFile);
 
 test('nothing that the zygote left behind closes the descriptors of a session', async () => {
   await using laboratory = await Laboratory.start();
@@ -18,4 +23,11 @@ print(before == [os.fstat(fd).st_ino for pair in pipes for fd in pair])`);
   expect(outcome.status).toBe('succeeded');
   expect(logs.stdout).toBe('True\n');
   expect(await other.evaluate('6 * 7')).toBe('42');
+});
+
+test.for([1026, 512, 100])('sessions open where a process may have only %i open files', async (limit) => {
+  const main = path.resolve(import.meta.dirname, '../../../src/cli/main.ts');
+  const command = `ulimit -Sn ${limit}; ulimit -Hn ${limit}; exec "$0" "$@"`;
+  const { stdout } = await run('bash', ['-c', command, process.execPath, main, 'run', '-c', 'print(6 * 7)']);
+  expect(stdout).toBe('42\n');
 });
