@@ -169,13 +169,13 @@ test('a program that prints without end between runs has to wait, and the next r
   far.write(Buffer.alloc(1 << 20));
   begin();
   expect(near.isPaused()).toBe(false);
-  await expect.poll(() => pipe.runBytes).toBe(1 << 20);
+  await expect.poll(() => pipe.runBytes).toBeGreaterThanOrEqual(1 << 20);
 });
 
 test('64 KB between runs are read, the next byte pauses', async () => {
   const { pipe, near, send } = await startPipe();
   await send(Buffer.alloc(64 << 10));
-  await expect.poll(() => pipe.takeBackgroundBytes()).toBe(64 << 10);
+  expect(pipe.takeBackgroundBytes()).toBe(64 << 10);
   expect(near.isPaused()).toBe(false);
   await send('x');
   await expect.poll(() => near.isPaused()).toBe(true);
