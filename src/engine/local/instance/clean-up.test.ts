@@ -68,7 +68,7 @@ test('a tree whose paths are too long for one call is removed', async () => {
 });
 
 test('a tree that is gone already is no error', async () => {
-  await removeTree(scratch().inside('nothing'));
+  await expect(removeTree(scratch().inside('nothing'))).resolves.toBeUndefined();
 });
 
 test('a link in the place of a tree is removed, not followed', async () => {
@@ -125,9 +125,10 @@ test('one directory that cannot be looked at does not keep the others from being
 });
 
 test('where nothing was ever made there is nothing to remove', async () => {
-  await removeAbandoned({ directory: '/does/not/exist', names: NAMES, socket: SOCKET, isOwn: true });
-  await removeGroups(['/does/not/exist'], 'x');
-  await removeStaleGroups(['/does/not/exist'], () => Promise.resolve(false));
+  const directory = '/does/not/exist';
+  await expect(removeAbandoned({ directory, names: NAMES, socket: SOCKET, isOwn: true })).resolves.toBeUndefined();
+  await expect(removeGroups([directory], 'x')).resolves.toBeUndefined();
+  await expect(removeStaleGroups([directory], () => Promise.resolve(false))).resolves.toBeUndefined();
 });
 
 test('two engines that clean up at the same time do not disturb each other', async () => {

@@ -87,7 +87,7 @@ test('a long line is read as long as it may be', async () => {
   const token = 't'.repeat(512 - hello('control', '').length);
   const arriving = socket.expect('s1', (said) => said === token);
   for (const kind of KINDS) knock(socket, hello(kind, token));
-  await arriving;
+  expect(Object.keys(await arriving)).toEqual([...KINDS]);
 });
 
 test('a second connection of the same kind is closed, and the first one counts', async () => {
@@ -107,7 +107,9 @@ test('a token is good for one worker', async () => {
   const arriving = socket.expect('s1', isSecret);
   for (const kind of KINDS) knock(socket, hello(kind));
   await arriving;
-  await knock(socket, hello('control')).left;
+  const late = knock(socket, hello('control'));
+  await late.left;
+  expect(late.client.destroyed).toBe(true);
 });
 
 test('a worker that is not expected any more is sent away, also what it has connected so far', async () => {
