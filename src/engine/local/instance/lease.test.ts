@@ -107,7 +107,7 @@ test('whoever connects to a lease is sent away, and the lease stays', async () =
     const client = connect(path.join(directory, SOCKET));
     client.on('error', () => client.destroy());
     client.write('hello');
-    await once(client, 'close');
+    await new Promise((resolve) => client.once('close', resolve));
   }
   expect(await occupancyOf(directory, SOCKET)).toBe('occupied');
 });

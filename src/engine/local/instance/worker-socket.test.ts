@@ -24,7 +24,7 @@ function knock(
   client.on('error', () => client.destroy());
   for (const word of words) client.write(word);
   client.resume();
-  return { client, left: once(client, 'close') };
+  return { client, left: new Promise((resolve) => client.once('close', resolve)) };
 }
 
 const hello = (kind: string, token = 'secret', enclosure = 's1'): string =>
@@ -135,8 +135,10 @@ test('many workers at once each get their own connections', async () => {
     for (const name of names) knock(socket, hello(kind, `token of ${name}`, name), `${name} ${kind}`);
   const heard = await Promise.all(
     arriving.map(async (worker) => {
-      const { stderr }: WorkerConnections = await worker;
-      return String(((await once(stderr.resume(), 'data')) as [Buffer])[0]);
+      const connections: WorkerConnections = await worker;
+      const [chunk] = (await once(connections.stderr.resume(), 'data')) as [Buffer];
+      for (const kind of KINDS) connections[kind].destroy(); // they belong to whoever expected the worker
+      return String(chunk);
     }),
   );
   expect(heard).toEqual(names.map((name) => `${name} stderr`));
