@@ -1,4 +1,4 @@
-"""The shape of the package as a test: who may import whom, and how many files a folder may have."""
+"""Tests of the shape of the package: which folder may import which, and how many files a folder may have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "_vivarium"
 LARGEST_FOLDER = 12
-# Each folder may import what stands beside it, and itself. `wire` and `record` are files of the package's own folder.
+# Each folder may import itself and the folders in its row. `wire` and `record` are files of the package itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "wire": (),
     "record": (),
@@ -26,12 +26,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 
 
 def part_of(path: Path) -> str:
-    """Return the folder, or the file of the package's own folder, that a file belongs to."""
+    """Return the folder of a file, or its name if it is directly in the package."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def imports_of(path: Path) -> set[str]:
-    """Return the full names of all modules that a file imports, wherever in it."""
+    """Return the full names of all modules that a file imports anywhere."""
     found: set[str] = set()
     package = ["_vivarium", *path.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(path.read_text())):
@@ -76,7 +76,7 @@ class LayoutTest(unittest.TestCase):
     def test_files_import_nothing_but_the_standard_library_and_each_other(self) -> None:
         for path in self._files:
             others = {name.partition(".")[0] for name in imports_of(path)} - {"_vivarium", *sys.stdlib_module_names}
-            # The companion runs inside of IPython.
+            # The companion runs inside IPython.
             expected = {"IPython"} if path.parent.name == "jupyter" else set()
             with self.subTest(file=str(path.relative_to(PACKAGE))):
                 self.assertLessEqual(others, expected)

@@ -1,4 +1,4 @@
-"""Named fields are what their class says, and those of a record stay so."""
+"""Tests of named fields and records."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class RecordTest(unittest.TestCase):
         for make in (lambda: Point(), lambda: Point(1, z=2), lambda: Point(y=1, z=2), lambda: Point(1, 2, 3)):
             self.assertRaises(TypeError, make)
 
-    def test_a_record_does_not_change_but_another_can_be_made_of_it(self) -> None:
+    def test_a_record_is_immutable_but_can_be_copied_with_changes(self) -> None:
         point = Point(1)
         with self.assertRaises(AttributeError):
             point.x = 2
         self.assertEqual(point.replaced(x=2), Point(2))
         self.assertEqual(point, Point(1))
 
-    def test_other_fields_change_and_defaults_stay(self) -> None:
+    def test_plain_fields_can_change_and_defaults_stay(self) -> None:
         counter = Counter()
         counter.count += 1
         self.assertEqual((counter.count, Counter().count), (1, 0))

@@ -16,24 +16,24 @@ class Frames(unittest.TestCase):
         self.addCleanup(theirs.close)
         self.ours, self.theirs = ours, theirs
 
-    def test_what_is_sent_is_json_with_lengths(self) -> None:
+    def test_a_frame_is_two_lengths_and_json(self) -> None:
         header = {"text": "ä\ud800\n", "list": [1, 2.5, None, True], "nested": {"a": {}}}
         wire.send(self.ours.fileno(), header, b"\0\xff")
         data = self.theirs.recv(4096)
         length, behind = wire.LENGTHS.unpack(data[:8])
         self.assertEqual((json.loads(data[8 : 8 + length]), data[8 + length :], behind), (header, b"\0\xff", 2))
 
-    def test_what_json_has_not_is_refused(self) -> None:
+    def test_values_that_json_cannot_hold_are_refused(self) -> None:
         for value in (float("nan"), float("inf"), b"x", object()):
             with self.subTest(value), self.assertRaises((ValueError, TypeError)):
                 wire.encode({"value": value})
 
-    def test_frames_that_come_together_are_read_one_by_one(self) -> None:
+    def test_frames_that_arrive_together_are_read_one_by_one(self) -> None:
         self.theirs.sendall(wire.encode({"number": 1}) + wire.encode({"number": 2}) + b"rest")
         received = [wire.receive(self.ours.fileno()) for _ in range(2)]
         self.assertEqual((received, self.ours.recv(9)), ([{"number": 1}, {"number": 2}], b"rest"))
 
-    def test_a_frame_that_comes_in_parts_is_read_whole(self) -> None:
+    def test_a_frame_that_arrives_in_parts_is_read_whole(self) -> None:
         os.set_blocking(self.ours.fileno(), False)
         frame = wire.encode({"text": "x" * 3_000_000})
 
@@ -46,7 +46,7 @@ class Frames(unittest.TestCase):
         self.assertEqual(len(wire.receive(self.ours.fileno())["text"]), 3_000_000)
         sender.join()
 
-    def test_an_end_and_a_breach_close_the_stream(self) -> None:
+    def test_the_end_of_the_stream_and_an_invalid_frame_raise_closed(self) -> None:
         for data in (wire.encode({"a": 1})[:-1], wire.LENGTHS.pack(wire.MAX_FRAME + 1, 0), wire.encode({}, b"bytes")):
             with self.subTest(data):
                 ours, theirs = socket.socketpair()

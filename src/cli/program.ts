@@ -44,6 +44,10 @@ function describeProgram(context: Context, asked: string, end: SetExitCode): Com
       'directory for environments, caches and workspaces (default: $VIVARIUM_HOME or ~/.local/share/vivarium)',
     )
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void context.stderr.write(text),
+    })
     .showHelpAfterError('hint: add --help to see the options')
     .addHelpText('after', PROGRAM_HELP);
   const add = (name: string): Command =>

@@ -316,6 +316,21 @@ test('at a terminal Ctrl-C interrupts the cell and keeps the state, Ctrl-D leave
   assert.doesNotMatch(history, /unwanted/);
 });
 
+test('at a terminal nothing follows the output of the cell after a crash', async () => {
+  const terminal = new Terminal([MAIN, 'repl'], { ...ENV, TERM: 'xterm', FORCE_COLOR: '1' });
+  const prompt = '>>> \u001b[5G';
+  await terminal.until(prompt);
+  terminal.type('import os; os.abort()\r');
+  const crash = await terminal.until(prompt);
+  assert.ok(crash.includes('every variable is as it was before this run'), crash);
+  terminal.type('print(6 * 7)\r');
+  const said = await terminal.until(prompt);
+  const after = said.slice(said.indexOf('42\r\n') + '42\r\n'.length);
+  assert.ok(!after.includes('\n') && !after.includes('\u001b[0m'), JSON.stringify(said));
+  terminal.type('\u0004');
+  assert.equal(await terminal.ended(), 0);
+});
+
 test('doctor finds that sessions can be opened, and what they are made of', async () => {
   const { code, stdout, stderr } = await vivarium(['doctor', '--json']);
   assert.deepEqual([code, stderr], [0, '']);

@@ -1,4 +1,4 @@
-"""Replaces notebook lines (`!shell` and `%magic`) by what they mean here."""
+"""Replaces notebook lines (`!shell` and `%magic`) with Python code of the same meaning."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def lines_of(code: str) -> list[str]:
 
 
 def replace(code: str, lineno: int | None, filename: str) -> str | None:
-    """Return `code` without the notebook lines that begin at line `lineno`, or None when there is none.
+    """Return `code` with the notebook lines from line `lineno` on replaced, or None if that line is not one.
 
-    Asking the parser for the line keeps text inside of strings safe. The number of lines stays the same.
+    `lineno` comes from a syntax error of the parser, so text inside strings is never replaced. The number of lines
+    stays the same.
     """
     lines = lines_of(code)
     index = (lineno or 0) - 1

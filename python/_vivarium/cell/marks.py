@@ -2,7 +2,8 @@
 
 A mark holds the identity and type of the value, numbers and short strings themselves, length and elements of built-in
 containers two levels deep, attributes of plain objects one level deep, and a fingerprint of arrays and tables (see
-`tables`). It samples more than a few hundred elements, so a change deep inside or between samples may go unnoticed.
+`tables`). Containers of more than a few hundred elements are sampled, so a change deep inside them or between two
+samples may go unnoticed.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from _vivarium.cell import tables
 from _vivarium.values.hints import Any
 
 Mark = tuple[object, ...]
-DEPTH = 2  # levels of containers looked into
+DEPTH = 2  # levels of nested containers
 SAMPLE = 256  # elements of one container
 BUDGET = 4_000  # elements of one variable
-REACH = 20_000  # elements of a large container stepped over to find a sample
+REACH = 20_000  # first elements of a large container, from which the sample is taken
 _LONG_TEXT = 64  # longer strings are represented by their hash
 _HASHED_BYTES = 1 << 20
 _NUMBERS = {id(kind) for kind in (bool, float, complex, type(None))}
@@ -35,13 +36,13 @@ _class_dict = type.__dict__["__dict__"].__get__
 
 
 def mark_of(value: object) -> Mark:
-    """Return the fingerprint of a variable's value; comparing two of them runs no code of the program either."""
+    """Return the fingerprint of a value. Comparing two fingerprints runs no code of the program either."""
     kind = id(type(value))
     try:
         return _mark(value, DEPTH, [BUDGET])
     except KeyboardInterrupt:
         raise
-    except BaseException:  # changed by a thread of the program while we looked, or a library's surprise
+    except BaseException:  # a thread of the program changed it meanwhile, or a library failed
         return kind, id(value)
 
 
@@ -95,7 +96,7 @@ def _mark_mapping(value: dict[object, object], depth: int, budget: list[int]) ->
 
 
 def _sample(values: Iterable[object], size: int) -> Iterable[object]:
-    """Step through values that cannot be indexed."""
+    """Take a sample of values that cannot be indexed."""
     if size <= SAMPLE:
         return values
     reach = min(size, REACH)
@@ -130,7 +131,7 @@ def _mark_object(value: object, depth: int, budget: list[int]) -> Mark:
 
 
 def _attributes_of(value: object, kind: type) -> dict[object, object] | None:
-    """Return the instance dictionary, past any attribute hook; classes and modules have none in this sense."""
+    """Return the instance dictionary without calling attribute hooks; None for classes."""
     for parent in _mro(kind):
         if parent is type:
             return None

@@ -16,7 +16,7 @@ from importlib.machinery import (
 )
 from types import ModuleType
 
-# Two changes within one tick of the kernel's clock leave the same time behind.
+# Two changes within one tick of the kernel's clock leave the same modification time.
 UNSETTLED_NS = 2_000_000_000
 Version = tuple[int, int]
 
@@ -27,7 +27,7 @@ class Loaded:
     def __init__(self, path: str, version: Version | None, source: bytes | None) -> None:
         self.path = path
         self.version = version
-        self.source = source  # of a file so young that its time does not prove that it is unchanged
+        self.source = source  # kept while the file is so new that its time does not prove it unchanged
 
 
 class WorkspaceModules:
@@ -46,7 +46,7 @@ class WorkspaceModules:
             del sys.path_importer_cache[path]
 
     def refresh(self) -> None:
-        """Forget all modules of the workspace if the file of one has changed: others may depend on it."""
+        """Forget all modules of the workspace if the file of one of them has changed: others may depend on it."""
         if self._loaded and any(_has_changed(loaded) for loaded in self._loaded.values()):
             self._forget()
 
@@ -56,7 +56,7 @@ class WorkspaceModules:
         self._loaded[name] = Loaded(path, version, source if is_young else None)
 
     def _finder_of(self, path: str) -> _Finder:
-        """Find modules in a directory of the workspace; made for `sys.path_hooks`."""
+        """Return a finder for a directory of the workspace; a hook for `sys.path_hooks`."""
         if not self._is_inside(path) or not os.path.isdir(path):
             raise ImportError("not a directory of the workspace", path=path)
         return _Finder(path, lambda name, file: _Loader(name, file, self.note))
@@ -68,7 +68,7 @@ class WorkspaceModules:
         for name in self._loaded:
             sys.modules.pop(name, None)
             while name := name.rpartition(".")[0]:
-                if _is_namespace_package(sys.modules.get(name)):  # else it would go on naming the old module
+                if _is_namespace_package(sys.modules.get(name)):  # it would keep the old module as an attribute
                     del sys.modules[name]
         self._loaded.clear()
         for finder in sys.path_importer_cache.values():
@@ -77,14 +77,14 @@ class WorkspaceModules:
 
 
 class _Finder(FileFinder):
-    """Lists a directory again while the time of its last change cannot tell whether the list is complete."""
+    """Lists a directory again while its modification time is too recent to prove the cached list complete."""
 
     def __init__(self, path: str, make_loader: Callable[[str, str], SourceFileLoader]) -> None:
         details = ((ExtensionFileLoader, EXTENSION_SUFFIXES), (make_loader, SOURCE_SUFFIXES))
         super().__init__(path, *details)  # type: ignore[arg-type]
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Find a module, also in a file that was written a moment ago."""
+        """Find a module, even if its file was written a moment ago."""
         version = _version_of(self.path)
         if version is not None and time.time_ns() - version[0] < UNSETTLED_NS:
             self.invalidate_caches()
@@ -92,14 +92,14 @@ class _Finder(FileFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Loads a file without bytecode caches, whose times are whole seconds."""
+    """Loads a file without bytecode caches: they compare times in whole seconds."""
 
     def __init__(self, name: str, path: str, note: Callable[[str, str, Version | None, bytes], None]) -> None:
         super().__init__(name, path)
         self._note = note
 
     def path_stats(self, path: str) -> dict[str, float]:  # type: ignore[override]
-        """Say that nothing is known of the file, so that no cache is read or written."""
+        """Fail, so that no cache is read or written."""
         raise OSError("no bytecode caches in the workspace")
 
     def exec_module(self, module: ModuleType) -> None:

@@ -1,4 +1,4 @@
-"""Keeps what goes through several channels in order: the host reads one before something goes into the next."""
+"""Keeps output in order across channels: waits until the host has read one before writing to another."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import time
 
 SIOCOUTQ = 0x5411
 _NO_BYTES = b"\0\0\0\0"
-PATIENCE_S = (
-    1.0  # of one run in all: a host that is this slow gets things in another order rather than a slower program
-)
+# The longest wait in one run, in total. Beyond it, a slow host may see things out of order; the program goes on.
+PATIENCE_S = 1.0
 STEP_S = 0.00005
 
 
 def unread_bytes(fd: int) -> int:
-    """What was written to a socket and not read yet at its other end; -1 when that cannot be known."""
+    """Return how many bytes the other end of a socket has not read yet, or -1 if that is unknown."""
     try:
         found = fcntl.ioctl(fd, SIOCOUTQ, _NO_BYTES)
     except OSError:
@@ -24,7 +23,7 @@ def unread_bytes(fd: int) -> int:
 
 
 class Order:
-    """The order of what one process writes."""
+    """The order in which one process writes to its channels."""
 
     def __init__(self) -> None:
         self._last = -1
@@ -35,13 +34,13 @@ class Order:
         self._patience_s = PATIENCE_S
 
     def enter(self, fd: int) -> None:
-        """Call before a write to `fd`, one of two streams. What was written to the other one is read before it."""
+        """Call before a write to `fd`, one of two streams: waits until the host has read what is in the other one."""
         last, self._last = self._last, fd
         if last not in (-1, fd):
             self.await_read(last)
 
     def await_read(self, *sockets: int) -> bool:
-        """Wait until the host has read all, and tell whether it has; False also where that cannot be known."""
+        """Wait until the host has read everything. Return whether it has; False also if that is unknown."""
         unread = [unread_bytes(fd) for fd in sockets]
         if self._patience_s > 0 and max(unread) > 0:
             start = time.perf_counter()

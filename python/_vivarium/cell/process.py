@@ -1,8 +1,8 @@
-"""Puts the state of the process back to what it was: the part of a session that is not variables."""
+"""Restores the state of the process after each run: everything in a session that is not a variable."""
 
 from __future__ import annotations
 
-# what `signal` wraps: turning each number into an enum and back takes longer than all else here
+# `signal` wraps this, and its enums take longer than everything else here
 import _signal  # type: ignore[import-not-found]
 import builtins
 import os
@@ -17,7 +17,7 @@ from _vivarium.cell.streams import ErrorOutput, NoInput, Output, end_of_input
 from _vivarium.values.text import attempt
 
 _MODULES = ("builtins", "sys", "os", "io", "signal", "threading", "warnings", "linecache", "traceback", "time")
-# What every step of ours needs; a program that replaces `print` or `open` may mean it, and keeps its own.
+# What our own code needs. A program may replace `print` or `open` on purpose, so those are left alone.
 _BUILTINS = (
     *(
         "__import__",
@@ -57,7 +57,7 @@ _SIGNALS = tuple(int(one) for one in signal.valid_signals() if one not in _UNCAT
 
 
 class Process:
-    """What a session's process looked like at its start; `reset` makes it look so again."""
+    """The state of a session's process at its start; `reset` restores it."""
 
     def __init__(self, workspace: str, stdout_fd: int, stderr_fd: int) -> None:
         self._workspace = workspace
@@ -84,11 +84,11 @@ class Process:
         self._descriptors = {target: (fd, _file_of(fd)) for target, fd in enumerate(self._sources)}
 
     def begin_output(self) -> None:
-        """Let the first lines of a run show at once."""
+        """Start a run: its first lines are sent at once."""
         attempt(self._stdout.begin)
 
     def flush(self) -> None:
-        """Send off buffered output, also that of a stream the program put in our stream's place."""
+        """Send buffered output, including that of a stream with which the program replaced ours."""
         theirs = (getattr(sys, "stdout", None), getattr(sys, "stderr", None))
         for stream in theirs:
             if stream is not self._stdout and stream is not self._stderr:
@@ -97,7 +97,7 @@ class Process:
         attempt(self._stderr.flush)
 
     def reset(self) -> None:
-        """Undo the damage that honest code does; each step works for itself."""
+        """Undo what ordinary programs change. Each step runs even if another one fails."""
         steps: tuple[Callable[[], None], ...] = (
             *(self._reset_limits, self._reset_signals, self._reset_hooks, self.flush),
             *(self._reset_descriptors, self._reset_streams, self._reset_modules, self._reset_directory),
@@ -106,7 +106,7 @@ class Process:
             attempt(step)
 
     def _reset_limits(self) -> None:
-        """Raise a lowered recursion limit, which would hit us; a raised one is the program's wish and stays."""
+        """Raise a lowered recursion limit, which would break our own code. A raised one stays."""
         if sys.getrecursionlimit() < self._recursion_limit:
             sys.setrecursionlimit(self._recursion_limit)
         os.umask(self._umask)
@@ -130,16 +130,16 @@ class Process:
         sys.unraisablehook = sys.__unraisablehook__
 
     def _reset_descriptors(self) -> None:
-        """Point 0, 1 and 2 to where they pointed, if our private copies still are what they were."""
+        """Point 0, 1 and 2 back to their files, if our private copies of them are intact."""
         for target, (fd, file) in self._descriptors.items():
             if _file_of(target) != file and _file_of(fd) == file:
                 os.dup2(fd, target)
             attempt(lambda: os.set_blocking(target, True))  # noqa: B023  called at once
 
     def _reset_streams(self) -> None:
-        """Put our streams back, or new ones where the program closed or detached them."""
+        """Put our streams back; replace those that the program closed or detached."""
         sys.stdin = sys.__stdin__ = self._stdin  # type: ignore[assignment,misc]
-        sys.stdout = sys.stderr = self._stdin  # type: ignore[assignment]  # drops the program's, which may close ours
+        sys.stdout = sys.stderr = self._stdin  # type: ignore[assignment]  # releases the program's streams, whose finalizers may close ours
         if not _is_usable(self._stdout):
             self._stdout = self._new_stdout()
         if not _is_usable(self._stderr):
@@ -157,7 +157,7 @@ class Process:
         return ErrorOutput(2, "<stderr>", self.order, lambda: attempt(self._stdout.flush))
 
     def _reset_modules(self) -> None:
-        """Keep the modules alive that Python itself needs at every step."""
+        """Put back modules and functions that Python itself needs."""
         modules, names = sys.modules, builtins.__dict__
         for name, module in self._modules.items():
             if modules.get(name) is not module:
@@ -170,7 +170,7 @@ class Process:
                 setattr(warnings, name, function)
 
     def _reset_directory(self) -> None:
-        """Leave the directory where it is, unless it is gone."""
+        """Keep the current directory, unless it was removed."""
         try:
             os.getcwd()
         except OSError:
@@ -178,7 +178,7 @@ class Process:
 
 
 def _file_of(fd: int) -> tuple[int, ...] | None:
-    """Tell which file a descriptor refers to, by inode and device, or None when it is closed."""
+    """Return inode and device of the file behind a descriptor, or None if the descriptor is closed."""
     try:
         return os.fstat(fd)[1:3]
     except OSError:

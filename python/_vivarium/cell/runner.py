@@ -33,7 +33,7 @@ class Runner:
         self._modules.install()
         self._loop: Any = None
         self._last: object = None
-        os.register_at_fork(before=self.flush)  # else a child would write our buffered text a second time
+        os.register_at_fork(before=self.flush)  # otherwise a child would write our buffered text again
         self.reset_process()
 
     @property
@@ -47,7 +47,7 @@ class Runner:
         return self._process.order
 
     def run(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
-        """Run the pieces in order and raise what the program raises. What it printed may wait for `flush`."""
+        """Run the pieces in order and raise what the program raises. Printed text may stay buffered until `flush`."""
         pid = os.getpid()
         self._modules.refresh()
         self._process.begin_output()
@@ -64,14 +64,14 @@ class Runner:
             error = raised
             raise
         finally:
-            sys.settrace(None)  # what a program traces is its own code, not the steps after it
+            sys.settrace(None)  # a program may trace its own code, not the steps after it
             if os.getpid() != pid:
                 self._end_child(error)
             error = None
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """Let a run leave no trace in `_`."""
+        """Make a run that leaves `_` unchanged."""
         names, last = self.namespace, self._last
         kept = {"_": names["_"]} if "_" in names else {}
         try:
@@ -82,20 +82,20 @@ class Runner:
             names.update(kept)
 
     def take_channels(self) -> None:
-        """Stay with the descriptors as they are now: they have become those of a session."""
+        """Adopt the present descriptors: they now belong to a session."""
         self._process.note_descriptors()
 
     def flush(self) -> None:
-        """Send off what the program has printed so far."""
+        """Send what the program has printed so far."""
         self._process.flush()
 
     def install_guards(self) -> None:
-        """Disable `input` and make `exit` and `quit` end the cell alone."""
+        """Disable `input`, and make `exit` and `quit` end only the cell."""
         builtins.input = refuse_input
         builtins.exit = builtins.quit = Quitter()  # type: ignore[assignment]
 
     def reset_process(self) -> None:
-        """Undo what honest code leaves behind in the process: handlers, timers, streams, descriptors."""
+        """Undo what ordinary programs leave behind in the process: handlers, timers, streams, descriptors."""
         sys.modules["__main__"] = self._module
         if self.namespace.get("__builtins__") is not builtins:
             self.namespace["__builtins__"] = builtins
@@ -107,7 +107,7 @@ class Runner:
             self.namespace["_"] = self._last = value
 
     def _end_child(self, error: BaseException | None) -> NoReturn:
-        """End a process that the program forked and let run to the end of its cell, as the end of a script would."""
+        """End a process that the program forked, once it reaches the end of its cell, as a script would end."""
         code = 0
         if isinstance(error, SystemExit):
             wish = SystemExit.__dict__["code"].__get__(error)
@@ -121,12 +121,12 @@ class Runner:
             os._exit(code & 0xFF)
 
     def _await(self, coroutine: Coroutine[Any, Any, object], code: CodeType) -> object:
-        """Run a piece that awaits, together with the tasks that earlier cells left behind."""
+        """Run a piece that awaits, together with tasks that earlier cells started."""
         loop = self._event_loop()
         task = loop.create_task(coroutine)
         task.add_done_callback(lambda _: loop.stop())
         try:
-            while not task.done():  # a background task may stop the loop, too
+            while not task.done():  # a background task may stop the loop as well
                 loop.run_forever()
         except BaseException as error:  # KeyboardInterrupt and SystemExit leave the loop as they are
             self._cancel(task)
@@ -135,7 +135,7 @@ class Runner:
         return task.result()
 
     def _event_loop(self) -> Any:
-        """Return the session's loop; it polls, because an epoll descriptor would be shared with forked copies."""
+        """Return the session's loop. It uses poll, because forked copies would share an epoll descriptor."""
         import asyncio
         import selectors
 
@@ -152,7 +152,7 @@ class Runner:
             task.cancel()
             attempt(lambda: self._loop.run_until_complete(asyncio.wait({task}, timeout=CANCEL_SECONDS)))
         if task.done() and not task.cancelled():
-            task.exception()  # retrieved: the loop need not complain about it later
+            task.exception()  # marks it as retrieved, so that the loop does not warn about it later
 
 
 class Quitter:
@@ -163,12 +163,12 @@ class Quitter:
         raise SystemExit(code)
 
     def __repr__(self) -> str:
-        """Say how to use it."""
+        """Return a hint on how to use it."""
         return "Use exit() or quit() to end the cell"
 
 
 def _from_cell(frames: TracebackType | None, code: CodeType) -> TracebackType | None:
-    """Return the traceback from the frame of `code` on: the loop's own frames above it tell nothing."""
+    """Return the traceback from the frame of `code` on, without the frames of the event loop above it."""
     found = frames
     while found is not None and found.tb_frame.f_code is not code:
         found = found.tb_next

@@ -12,10 +12,10 @@ from types import CodeType
 from _vivarium.cell import magics
 from _vivarium.values.text import text_of, type_name
 
-KEPT_CELLS = 500  # how many cells' source stays available to tracebacks and inspect
-CO_COROUTINE = 0x80  # as `inspect` has it, which is slow to import
+KEPT_CELLS = 500  # cells whose source stays available to tracebacks and `inspect`
+CO_COROUTINE = 0x80  # `inspect.CO_COROUTINE`; importing `inspect` is slow
 FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
-# What is evaluated without a call, an assignment or the like, and where it has parts of which that is not known yet.
+# Nodes that are evaluated without calls, assignments and the like, with the fields to check in turn.
 _LOOKS: dict[type, tuple[str, ...]] = {
     **{type(None): (), ast.Expr: ("value",), ast.Constant: (), ast.Name: (), ast.Attribute: ("value",)},
     **{
@@ -38,15 +38,15 @@ _remembered: dict[str, None] = {}  # in order of age
 class Prepared(namedtuple("Prepared", ("pieces", "flags", "looks_only"))):
     """A cell ready to run.
 
-    `looks_only` says that the cell has nothing but names, constants, operators and the like. Objects whose operators or
-    properties have effects of their own can make that untrue: whoever goes by it compares the variables, too.
+    `looks_only` says that the cell consists of names, constants, operators and the like. Operators and properties of
+    objects may still have effects, so callers that rely on it also compare the variables.
     """
 
     __slots__ = ()
 
 
 def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
-    """Compile `code`; whatever is wrong with it is raised as a SyntaxError.
+    """Compile `code`. Every problem with it is raised as a SyntaxError.
 
     `echo` ("all", "last" or "none") chooses the top-level expressions that become pieces of their own; `flags` are the
     `__future__` flags of earlier cells, and `Prepared.flags` those for later ones.
@@ -76,7 +76,7 @@ def _remember(filename: str, code: str) -> None:
 
 
 def _parse(code: str, filename: str, flags: int) -> ast.Module:
-    """Parse `code`, replacing notebook lines one after the other only where Python itself sees no sense in them."""
+    """Parse `code`. Notebook lines are replaced one after the other, and only where Python finds a syntax error."""
     while True:
         try:
             return _parse_python(code, filename, flags)
@@ -88,7 +88,7 @@ def _parse(code: str, filename: str, flags: int) -> ast.Module:
 
 
 def _parse_python(code: str, filename: str, flags: int) -> ast.Module:
-    """Parse `code` as it is or, if all of it is indented, as the body of a block, which keeps lines and strings."""
+    """Parse `code` as it is or, if all of it is indented, as the body of a block. Lines and strings stay the same."""
     try:
         return _ast(code, filename, flags)
     except IndentationError:
@@ -109,7 +109,7 @@ def _ast(code: str, filename: str, flags: int) -> ast.Module:
 
 
 def _one_line_up(error: SyntaxError) -> SyntaxError:
-    """Return the error as it reads without the line that was put above the code."""
+    """Return the error with line numbers that do not count the line put above the code."""
     message = re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) - 1}", error.msg)
     end = error.end_lineno - 1 if error.end_lineno else error.end_lineno
     where = (error.filename, (error.lineno or 2) - 1, error.offset, error.text, end, error.end_offset)
@@ -117,7 +117,7 @@ def _one_line_up(error: SyntaxError) -> SyntaxError:
 
 
 def _future_flags(tree: ast.Module, filename: str, flags: int) -> int:
-    """Return `flags` plus the `__future__` features that the cell asks for, after checking that it may."""
+    """Return `flags` plus the `__future__` features of the cell. Compiling checks that it may use them."""
     if not any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body):
         return flags
     whole = compile(tree, filename, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -126,7 +126,7 @@ def _future_flags(tree: ast.Module, filename: str, flags: int) -> int:
 
 def _looks_only(tree: ast.Module) -> bool:
     waiting: list[ast.AST] = list(tree.body)
-    for node in waiting:  # which grows meanwhile
+    for node in waiting:  # the list grows meanwhile
         parts = _LOOKS.get(type(node))
         if parts is None:
             return False
@@ -137,7 +137,7 @@ def _looks_only(tree: ast.Module) -> bool:
 
 
 def _split(tree: ast.Module, code: str, echo: str) -> list[ast.Module | ast.Expression]:
-    """Cut the module at the expressions to be echoed; what stands between two of them stays together."""
+    """Split the module at the expressions to echo. Statements between two of them stay together."""
     last = tree.body[-1] if echo == "last" and tree.body else None
     parts: list[ast.Module | ast.Expression] = []
     for node in tree.body:
@@ -151,7 +151,7 @@ def _split(tree: ast.Module, code: str, echo: str) -> list[ast.Module | ast.Expr
 
 
 def _is_silenced(node: ast.stmt, code: str) -> bool:
-    """Tell whether a semicolon follows the statement."""
+    """Return whether a semicolon follows the statement."""
     if ";" not in code:
         return False
     line = magics.lines_of(code)[node.end_lineno - 1]  # type: ignore[operator]
@@ -166,7 +166,7 @@ def _compile(part: ast.Module | ast.Expression, filename: str, flags: int) -> tu
 
 
 def _syntax_error(error: Exception, code: str, filename: str) -> SyntaxError:
-    """Say as a SyntaxError what the parser or compiler raised instead of one."""
+    """Return a SyntaxError for another exception of the parser or compiler."""
     if isinstance(error, (RecursionError, MemoryError)):
         return SyntaxError("the code is nested too deeply to be compiled", (filename, 1, None, None))
     for number, line in enumerate(magics.lines_of(code), 1):

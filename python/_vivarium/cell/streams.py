@@ -1,4 +1,4 @@
-"""Standard streams of a run: output that shows early and stays fast, and input that says it is disabled."""
+"""Standard streams of a run: output that is sent early and stays fast, and input that raises an error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from time import monotonic
 from _vivarium.cell.order import Order
 from _vivarium.values.hints import NoReturn
 
-PROMPT_LINES = 64  # so many lines of a run show at once, whatever their pace
-PAUSE_SECONDS = 0.05  # later ones wait at most for the first line after this pause
+PROMPT_LINES = 64  # lines of a run that are sent at once, however fast they come
+PAUSE_SECONDS = 0.05  # later lines are sent with the first line after this pause
 BUFFER_BYTES = 64 * 1024
 NO_INPUT = "Python input() function is disabled."
 
 
 class _Channel(io.FileIO):
-    """A descriptor whose bytes keep their order among those of its sibling."""
+    """A descriptor whose bytes stay in order with those of the other stream."""
 
     def __init__(self, fd: int, order: Order, before: Callable[[], None] | None = None) -> None:
         super().__init__(fd, "w", closefd=False)
@@ -25,37 +25,37 @@ class _Channel(io.FileIO):
         self._before = before
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Write in turn."""
+        """Write once the other stream was read."""
         if self._before is not None:
             self._before()
         self._order.enter(self.fileno())
         return super().write(data)
 
     def seekable(self) -> bool:
-        """Say no, whatever the descriptor is now: a worker has no channels yet when its streams are made."""
+        """Return False, whatever the descriptor is now: streams are made before a worker has its channels."""
         return False
 
 
 class _Pace(io.BufferedWriter):
-    """A buffer whose `flush`, called by the text stream at the end of each line, flushes only if the line is due."""
+    """A buffer whose `flush`, which the text stream calls at the end of each line, flushes only when it is time."""
 
     def begin(self) -> None:
-        """Start a run: its first lines show at once."""
+        """Start a run: its first lines are sent at once."""
         self.flush = _flush_when_due(self.flush_now, monotonic)  # type: ignore[method-assign]
 
     def flush_now(self) -> None:
-        """Flush in any case."""
+        """Flush at once."""
         super().flush()
 
     def close(self) -> None:
-        """Close without losing what waits."""
+        """Flush and close."""
         if not self.closed:
             self.flush_now()
         super().close()
 
 
 def _flush_when_due(flush: Callable[[], None], clock: Callable[[], float]) -> Callable[[], None]:
-    """Return the function to call at the end of each line. A closure is faster, and there may be a million lines."""
+    """Return the function to call at the end of each line. A closure is fastest, and there may be a million lines."""
     due = 0.0
     prompt = PROMPT_LINES
 
@@ -72,7 +72,7 @@ def _flush_when_due(flush: Callable[[], None], clock: Callable[[], float]) -> Ca
 
 
 class _Bytes(io.BufferedIOBase):
-    """The bytes side of `Output` for programs: its `flush` always flushes."""
+    """`Output.buffer` as programs see it: its `flush` always flushes."""
 
     def __init__(self, pace: _Pace) -> None:
         self._pace = pace
@@ -93,7 +93,7 @@ class _Bytes(io.BufferedIOBase):
 
 
 class Output(io.TextIOWrapper):
-    """Text to a descriptor: line by line at first, then in blocks with a look at the clock at each line."""
+    """Writes text to a descriptor: line by line at first, later in blocks."""
 
     def __init__(self, fd: int, name: str, order: Order) -> None:
         self._pace = _Pace(_Channel(fd, order), BUFFER_BYTES)  # type: ignore[arg-type]
@@ -105,31 +105,31 @@ class Output(io.TextIOWrapper):
 
     @property
     def name(self) -> str:
-        """Name as Python gives it to its own streams."""
+        """Return the name that Python's own stream has."""
         return self._name
 
     @property
     def buffer(self) -> _Bytes:  # type: ignore[override]
-        """Return the bytes side."""
+        """Return the stream of bytes below."""
         return self._bytes
 
     def flush(self) -> None:
-        """Flush in any case: somebody asked for it."""
+        """Flush at once: the program asked for it."""
         super().flush()
         self._pace.flush_now()
 
     def begin(self) -> None:
-        """Start a run: its first lines show at once."""
+        """Start a run: its first lines are sent at once."""
         self._pace.begin()
 
     def reset(self) -> None:
-        """Bring back the settings of a new stream."""
+        """Restore the settings of a new stream."""
         _reset(self, write_through=False)
         self._pace.begin()
 
 
 class _Through(io.BufferedWriter):
-    """A buffer that keeps nothing back."""
+    """A buffer that flushes each write."""
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
         """Write and flush."""
@@ -139,7 +139,7 @@ class _Through(io.BufferedWriter):
 
 
 class ErrorOutput(io.TextIOWrapper):
-    """Text to a descriptor, each write at once; `before` sends off what was printed before."""
+    """Writes text to a descriptor at once; `before` first sends what was printed earlier."""
 
     def __init__(self, fd: int, name: str, order: Order, before: Callable[[], None]) -> None:
         buffer = _Through(_Channel(fd, order, before))  # type: ignore[arg-type]
@@ -149,16 +149,16 @@ class ErrorOutput(io.TextIOWrapper):
 
     @property
     def name(self) -> str:
-        """Name as Python gives it to its own streams."""
+        """Return the name that Python's own stream has."""
         return self._name
 
     def reset(self) -> None:
-        """Bring back the settings of a new stream."""
+        """Restore the settings of a new stream."""
         _reset(self, write_through=True)
 
 
 def _reset(stream: io.TextIOWrapper, *, write_through: bool) -> None:
-    """Configure a stream if the program has done so: it takes long, and nearly no program does."""
+    """Reconfigure a stream only if the program has done so: it is slow, and few programs do."""
     now = (stream.encoding, stream.errors, stream.line_buffering, stream.write_through)
     if now != ("utf-8", "backslashreplace", True, write_through):
         stream.reconfigure(
@@ -167,7 +167,7 @@ def _reset(stream: io.TextIOWrapper, *, write_through: bool) -> None:
 
 
 class NoInput(io.TextIOBase):
-    """Standard input of a program that nobody can type to."""
+    """Standard input of a program without a user at a keyboard: reading raises an error."""
 
     encoding = "utf-8"
     errors = "strict"
@@ -181,19 +181,19 @@ class NoInput(io.TextIOBase):
 
     @property
     def buffer(self) -> NoInput:
-        """Return the bytes side, which refuses as well."""
+        """Return the stream of bytes, which refuses as well."""
         return self
 
     def readable(self) -> bool:
-        """Programs that ask first get as far as the clear refusal."""
+        """Return True, so that programs which ask first reach the clear error."""
         return True
 
     def fileno(self) -> int:
-        """Return the descriptor that child processes inherit; it is at its end."""
+        """Return the descriptor that child processes inherit, which is at end of file."""
         return 0
 
     def close(self) -> None:
-        """Stay as it is: there is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def refuse_input(*_: object, **__: object) -> NoReturn:
@@ -202,7 +202,7 @@ def refuse_input(*_: object, **__: object) -> NoReturn:
 
 
 def end_of_input() -> int:
-    """Open a descriptor that reads as ended, for descriptor 0."""
+    """Open a file at its end, for descriptor 0."""
     try:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # a root without devices

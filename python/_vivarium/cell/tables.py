@@ -1,4 +1,4 @@
-"""Looks at arrays and tables of numpy and pandas, if the program has loaded them; exact types only."""
+"""Fingerprints and descriptions of arrays and tables of numpy and pandas, if loaded; exact types only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mark_of(value: object, mark_all: MarkAll) -> tuple[object, ...] | None:
 
 
 def describe(value: Any) -> str | None:
-    """Say shape and content type of an array or a table."""
+    """Return shape and data type of an array or a table in words; None for anything else."""
     kind = kind_of(value)
     if kind == "ndarray":
         return f"ndarray {value.dtype} {value.shape}"
@@ -41,7 +41,7 @@ def describe(value: Any) -> str | None:
 
 
 def size_of(value: Any) -> int | None:
-    """Return the bytes of data; objects inside of it count as references."""
+    """Return the size of the data in bytes; objects inside count as references. None for anything else."""
     kind = kind_of(value)
     if kind == "ndarray":
         return int(value.nbytes)
@@ -113,7 +113,7 @@ def _mark_series(value: Any, mark_all: MarkAll) -> tuple[object, ...]:
 
 
 def _mark_column(column: Any, mark_all: MarkAll, whole_bytes: int) -> tuple[object, ...]:
-    """Mark one column; those that are no arrays inside are turned into one a sample at a time."""
+    """Mark one column. Of a column that is not a numpy array inside, only a sample is converted."""
     if type(column.dtype).__module__.partition(".")[0] != "numpy":
         step = max(1, len(column) // SAMPLE_ROWS)
         return str(column.dtype), *_marks_of_labels(column.iloc[::step], mark_all)
@@ -126,7 +126,7 @@ def _mark_index(value: Any, mark_all: MarkAll) -> tuple[object, ...]:
 
 
 def _marks_of_labels(values: Any, mark_all: MarkAll) -> list[Any]:
-    """Mark labels; dates and tuples are made anew at each look, so their content counts, not their identity."""
+    """Mark labels. Dates and tuples are new objects at each access, so their content counts, not their identity."""
     made = [member("pandas", name) for name in ("Timestamp", "Timedelta", "Period", "Interval")]
     parts: list[object] = []
     for label in values.tolist():

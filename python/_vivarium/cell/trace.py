@@ -11,15 +11,15 @@ from _vivarium.values.text import NAME_LIMIT, cut, plain, printable, type_name
 
 VALUE_LIMIT = 10_000
 TRACEBACK_LIMIT = 50_000
-_CHAIN_LIMIT = 100  # exceptions shown together; a longer chain shows its newest only
-_FRAME_LIMIT = 2_000  # deeper stacks show their head and tail
+_CHAIN_LIMIT = 100  # of a longer chain of exceptions only the newest is shown
+_FRAME_LIMIT = 2_000  # of a deeper stack only head and tail are shown
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _cause, _context = BaseException.__dict__["__cause__"], BaseException.__dict__["__context__"]
 _frames = BaseException.__dict__["__traceback__"]
 
 
 class Description(TypedDict):
-    """An exception in words."""
+    """An exception as text."""
 
     name: str
     value: str
@@ -27,7 +27,7 @@ class Description(TypedDict):
 
 
 def describe(error: BaseException) -> Description:
-    """Return name, message and standard traceback text of `error`; raises nothing but KeyboardInterrupt."""
+    """Return name, message and traceback of `error`; raises nothing but KeyboardInterrupt."""
     name, value = type_name(error), _message(error)
     try:
         text = _format(error)
@@ -68,7 +68,7 @@ def _format(error: BaseException) -> str:
 
 
 def _chain_is_long(error: BaseException) -> bool:
-    """Tell whether more than a readable number of exceptions hang together, by way of C attributes only."""
+    """Return whether too many exceptions are chained. Reads the attributes of the built-in class only."""
     waiting, seen = [error], set()
     while waiting and len(seen) <= _CHAIN_LIMIT:
         one = waiting.pop()
@@ -87,7 +87,7 @@ def _depth(frames: TracebackType | None) -> int:
 
 
 def _drop_own_frames(report: traceback.TracebackException) -> None:
-    """Remove frames of this program from a report and from all that hang on it."""
+    """Remove our own frames from a report and from all reports chained to it."""
     waiting = [report]
     seen = set()
     while waiting:
@@ -98,12 +98,12 @@ def _drop_own_frames(report: traceback.TracebackException) -> None:
         if one.stack:
             one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(_OWN)]
         if not one.stack:
-            one.stack = None  # type: ignore[assignment]  # a header without frames would say nothing
+            one.stack = None  # type: ignore[assignment]  # no header without frames
         waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]  # type: ignore[list-item]
 
 
 def _format_simply(error: BaseException, name: str, value: str) -> str:
-    """Format frames and message alone, for exceptions that Python's own formatter stumbles over."""
+    """Format only frames and message, for exceptions that Python's own formatter cannot handle."""
     try:
         frames = traceback.extract_tb(_frames.__get__(error), limit=-_FRAME_LIMIT)
         lines = traceback.format_list([frame for frame in frames if not frame.filename.startswith(_OWN)])

@@ -13,8 +13,8 @@ from _vivarium.cell.marks import Mark, mark_of
 from _vivarium.values.hints import TypedDict
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
-NAMES_LIMIT = 200  # names listed of each kind
-LOOK_LIMIT = 5_000  # variables looked at
+NAMES_LIMIT = 200  # names in each list
+LOOK_LIMIT = 5_000  # variables examined
 DESCRIPTION_LIMIT = 200
 _SCALARS = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None), range, slice)}
 _SIZED = {
@@ -26,7 +26,7 @@ _FUNCTIONS = {id(kind) for kind in (types.FunctionType, types.BuiltinFunctionTyp
 
 
 class Variable(TypedDict):
-    """One variable as a reader wants to see it in a list."""
+    """One variable in a list of variables."""
 
     name: str
     type: str
@@ -35,10 +35,10 @@ class Variable(TypedDict):
 
 
 class Ledger:
-    """Fingerprints of the variables as they were when last asked.
+    """Fingerprints of the variables at the last call.
 
-    Runs no code of the program. It always notices a new binding, and a change in place as far as the fingerprint
-    reaches (see `marks`). Names with a leading underscore, modules and what `injected` holds do not count.
+    Runs no code of the program. It always notices a new binding, and notices changes in place as far as fingerprints
+    reach (see `marks`). Names with a leading underscore, modules and the values in `injected` do not count.
     """
 
     def __init__(self, injected: Mapping[str, object] | None = None) -> None:
@@ -46,7 +46,10 @@ class Ledger:
         self._marks: dict[str, Mark] = {}
 
     def changes(self, namespace: dict[str, object]) -> dict[str, object]:
-        """Return sorted names added, changed and removed since the last call; `omitted` counts those left out."""
+        """Return the sorted names that were added, changed and removed since the last call.
+
+        `omitted` counts names left out of long lists.
+        """
         before = self._marks
         self._marks = now = {name: mark_of(value) for name, value in _variables(namespace, self._injected)}
         if now == before:
@@ -73,7 +76,7 @@ def inspect_variables(namespace: dict[str, object], injected: Mapping[str, objec
 
 
 def _variables(namespace: dict[str, object], injected: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Return the names and values that are the program's own."""
+    """Return names and values of the program's own variables."""
     items: list[tuple[str, object]] = []
     for _ in range(3):  # a thread of the program may add a variable meanwhile
         try:
@@ -96,7 +99,7 @@ def _short(name: str) -> str:
 
 
 def _describe(value: object) -> str:
-    """Say in one line what a value is."""
+    """Describe a value in one line."""
     kind = type(value)
     if id(kind) in _SCALARS:
         text = text_of(value, DESCRIPTION_LIMIT)
@@ -114,7 +117,7 @@ def _describe(value: object) -> str:
 
 
 def _size_of(value: object) -> int:
-    """Return the size in bytes, by the built-in types' own measure only."""
+    """Return the size in bytes, using methods of built-in types and known libraries only."""
     kind = type(value)
     if id(kind) in _SCALARS or id(kind) in _SIZED:
         return sys.getsizeof(value)

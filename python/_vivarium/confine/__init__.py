@@ -1,1 +1,1 @@
-"""What confines a process: identity, limits, control groups, Landlock, seccomp and a root of its own."""
+"""Confines processes: identity, limits, control groups, Landlock, seccomp and a root file system of their own."""

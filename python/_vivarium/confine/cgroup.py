@@ -1,4 +1,4 @@
-"""Limits and counts the memory and processes of a session by a control group nested under our own."""
+"""Limits and counts memory and processes of a session with a control group below our own."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Group(Record):
     directories: dict[str, str]
 
     def attach(self, pid: int) -> None:
-        """Move a process in; its children follow."""
+        """Move a process into the group. Its future children are members as well."""
         for directory in set(self.directories.values()):
             _write(f"{directory}/cgroup.procs", pid)
 
     def set_memory(self, memory_bytes: int) -> None:
-        """Set the hard limit; swap does not stretch it."""
+        """Set the hard limit of memory, swap included."""
         directory = self.directories["memory"]
         if self.kind == "v2":
             _write(f"{directory}/memory.max", memory_bytes)
@@ -34,34 +34,35 @@ class Group(Record):
         names = [name for name in names if os.path.exists(f"{directory}/{name}")]
         try:
             _write_all(directory, names, memory_bytes)
-        except OSError:  # memory may not pass memory with swap: raising goes the other way round
+        except OSError:  # the limit of memory cannot exceed that with swap, so raising takes the other order
             _write_all(directory, names[::-1], memory_bytes)
 
     def set_processes(self, processes: int) -> None:
-        """Set the most processes and threads; without a controller for it RLIMIT_NPROC is the only bound."""
+        """Limit processes and threads. Without the controller, RLIMIT_NPROC is the only limit."""
         if "pids" in self.directories:
             _write(f"{self.directories['pids']}/pids.max", processes)
 
     def memory_bytes(self) -> int:
-        """What the group holds now, caches and memory filesystems included."""
+        """Return the memory in use, including caches and memory filesystems."""
         name = "memory.current" if self.kind == "v2" else "memory.usage_in_bytes"
         return int(_read(f"{self.directories['memory']}/{name}"))
 
     def oom_kills(self) -> int:
-        """How often the kernel killed for lack of memory in this group."""
+        """Return how often the kernel killed a process of this group for lack of memory."""
         name = "memory.events" if self.kind == "v2" else "memory.oom_control"
         counts = dict(line.split() for line in _read(f"{self.directories['memory']}/{name}").splitlines())
         return int(counts.get("oom_kill", 0))
 
     def remove(self, timeout_s: float = 1.0) -> bool:
-        """Remove the group as soon as its last process is gone; False when that took too long."""
+        """Remove the group as soon as its last process is gone. Returns False if that takes too long."""
         deadline = time.monotonic() + timeout_s
-        removed = [_remove(directory, deadline) for directory in set(self.directories.values())]  # each of them
+        # A list, so that every directory is tried.
+        removed = [_remove(directory, deadline) for directory in set(self.directories.values())]
         return all(removed)
 
 
 class Cgroups(Record):
-    """Where groups can be made: `kind` is 'v1', 'v2' or 'none', and `reason` says why none and what to do."""
+    """Where groups can be made. `kind` is 'v1', 'v2' or 'none'; then `reason` says why and what to do."""
 
     kind: str
     reason: str = ""
@@ -69,25 +70,25 @@ class Cgroups(Record):
 
     @property
     def directories(self) -> tuple[str, ...]:
-        """Directories that must be writable wherever `create` is called."""
+        """Return the directories that must be writable for `create`."""
         return tuple(sorted({directory for _, directory in self.parents}))
 
     def memory_only(self) -> Cgroups:
-        """Without the v1 hierarchies besides memory: moving a process into each of them costs milliseconds."""
+        """Return these without v1 hierarchies other than memory: moving a process into each takes milliseconds."""
         if self.kind != "v1":
             return self
         return self.replaced(parents=tuple(parent for parent in self.parents if parent[0] == "memory"))
 
     def rebased(self, mapping: dict[str, str]) -> Cgroups:
-        """The same groups where each directory is seen at another place."""
+        """Return the same groups with each directory at another path."""
         return self.replaced(parents=tuple((name, mapping[directory]) for name, directory in self.parents))
 
     def group(self, name: str) -> Group:
-        """The group of this name, whether there is one or not."""
+        """Return the group of this name, whether it exists or not."""
         return Group(self.kind, {controller: f"{parent}/{name}" for controller, parent in self.parents})
 
     def create(self, name: str, *, memory_bytes: int | None, processes: int | None) -> Group:
-        """Make a group below our own; leaves nothing behind when it fails."""
+        """Make a group below our own. Leaves nothing behind if that fails."""
         if self.kind == "none":
             raise RuntimeError(f"no control groups: {self.reason}")
         group = self.group(name)
@@ -108,7 +109,7 @@ class Cgroups(Record):
 
 
 def find() -> Cgroups:
-    """Find where groups can be made by making one; prepares a v2 group for children if need be."""
+    """Find out where groups can be made, by making one. Prepares a v2 group for children if necessary."""
     try:
         places = hierarchy.locate(_read("/proc/self/mountinfo"), _read("/proc/self/cgroup"))
     except OSError as error:
@@ -127,7 +128,7 @@ def find() -> Cgroups:
 
 
 def _remove(directory: str, deadline: float) -> bool:
-    """rmdir until it works; EBUSY means that a process is still leaving."""
+    """Repeat rmdir until it works; EBUSY means that a process is still exiting."""
     while True:
         try:
             os.rmdir(directory)
@@ -146,7 +147,7 @@ def _write_all(directory: str, names: list[str], value: int) -> None:
 
 
 def _write(path: str, value: int) -> None:
-    """Write a control file in one call, so that its answer is that of this value."""
+    """Write a control file in one call, so that an error belongs to this value."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(fd, str(value).encode())

@@ -1,4 +1,4 @@
-"""Finds our own place in the machine's control group hierarchies and readies it for children."""
+"""Finds our own control group in the hierarchies of the machine, and prepares it for children."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADVICE = {
 
 
 class Places(Record):
-    """Our own directory for each controller; v2 has the same one for all."""
+    """Our own directory for each controller; with v2 it is the same for all."""
 
     kind: str
     parents: tuple[tuple[str, str], ...] = ()
@@ -26,7 +26,10 @@ class Places(Record):
 
 
 def locate(mountinfo: str, membership: str) -> Places:
-    """Read /proc/self/mountinfo and /proc/self/cgroup; the hierarchy that has the memory controller counts."""
+    """Find our directories in the text of /proc/self/mountinfo and /proc/self/cgroup.
+
+    Chooses the hierarchy that has the memory controller.
+    """
     own = {name: path for _, names, path in _memberships(membership) for name in names.split(",")}
     v1: dict[str, str] = {}
     v2: str | None = None
@@ -48,7 +51,7 @@ def locate(mountinfo: str, membership: str) -> Places:
 
 
 def enable(directory: str) -> None:
-    """Let children of a v2 group have controllers; processes in the group itself must step down into a leaf first."""
+    """Enable controllers for children of a v2 group. Processes in the group itself move into a leaf first."""
     wanted = {"memory", "pids"} & set(_words(f"{directory}/cgroup.controllers"))
     missing = wanted - set(_words(f"{directory}/cgroup.subtree_control"))
     if not missing:
@@ -65,14 +68,14 @@ def enable(directory: str) -> None:
 
 
 def explain(error: OSError, places: Places) -> str:
-    """Why no group could be made, and what to do."""
+    """Return why no group could be made, and what to do."""
     where = ", ".join(sorted({directory for _, directory in places.parents}))
     name = errno.errorcode.get(error.errno or 0, "?")
     return f"{name} in {where}: {_ADVICE.get(error.errno or 0, error.strerror)}"
 
 
 def _step_down(directory: str) -> None:
-    """Move ourselves and those who started us into a leaf; strangers in the group are left alone, and then it fails."""
+    """Move this process and its ancestors into a leaf. Raises EBUSY if the group has other members."""
     family = _ancestors()
     members = {int(pid) for pid in _words(f"{directory}/cgroup.procs")}
     if members - family:
@@ -83,7 +86,7 @@ def _step_down(directory: str) -> None:
 
 
 def _ancestors() -> set[int]:
-    """This process, its parent, and so on."""
+    """Return the pids of this process, its parent, and so on."""
     family: set[int] = set()
     pid = os.getpid()
     while pid > 0:
@@ -94,12 +97,12 @@ def _ancestors() -> set[int]:
 
 
 def _memberships(text: str) -> list[list[str]]:
-    """Rows of /proc/self/cgroup: id, controllers, path."""
+    """Return the rows of /proc/self/cgroup: id, controllers, path."""
     return [line.split(":", 2) for line in text.splitlines()]
 
 
 def _cgroup_mounts(text: str) -> list[tuple[str, str, str, list[str]]]:
-    """Mount point, root inside the hierarchy, type and options of each cgroup mount."""
+    """Return mount point, root inside the hierarchy, type and options of each cgroup mount."""
     found = []
     for line in text.splitlines():
         left, _, right = line.partition(" - ")
@@ -111,7 +114,7 @@ def _cgroup_mounts(text: str) -> list[tuple[str, str, str, list[str]]]:
 
 
 def _directory(point: str, root: str, own: str | None) -> str | None:
-    """Where our own group is seen (from a leaf: the one above); None when the mount shows another part."""
+    """Return the path of our own group, or of its parent if we are in the leaf; None if the mount lacks it."""
     if own is None or "/.." in own or not f"{own}/".startswith(f"{root.rstrip('/')}/"):
         return None
     directory = os.path.normpath(f"{point}/{own[len(root.rstrip('/')) :]}")
@@ -119,7 +122,7 @@ def _directory(point: str, root: str, own: str | None) -> str | None:
 
 
 def _words(path: str) -> list[str]:
-    """The words of a control file; none when it is missing."""
+    """Return the words of a control file, or an empty list if it is missing."""
     try:
         return textfile.read(path).split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Decides who a process is: mapped ids, changed ids, and no capabilities."""
+"""Changes the identity of a process: maps ids, changes ids, drops capabilities."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SECUREBITS = 0xEF
 
 
 def map_ids(inside: int, outside_uid: int, outside_gid: int) -> None:
-    """Show this process as `inside` in its new user namespace; nobody else exists there."""
+    """Map this process to the id `inside` in its new user namespace. No other id exists there."""
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{inside} {outside_uid} 1\n")
     _write("/proc/self/gid_map", f"{inside} {outside_gid} 1\n")
 
 
 def become(uid: int, gid: int) -> None:
-    """Take these ids for good. Afterwards the process is not dumpable until told otherwise."""
-    if os.getgroups():  # a namespace with one mapped id refuses setgroups, even of nothing
+    """Take these ids for good. Afterwards the process is not dumpable, unless that is set again."""
+    if os.getgroups():  # a namespace with one mapped id refuses setgroups, even of an empty list
         os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
@@ -39,7 +39,8 @@ def become(uid: int, gid: int) -> None:
 
 def drop_capabilities() -> None:
     """Give up every capability, and every way to get one back."""
-    if _effective_capabilities() >> _CAP_SETPCAP & 1:  # without it the bounding set cannot change, and NNP closes it
+    # Without this capability the bounding set cannot change; then `no_new_privileges` makes it useless.
+    if _effective_capabilities() >> _CAP_SETPCAP & 1:
         _empty_bounding_set()
         kernel.prctl(_PR_SET_SECUREBITS, _SECUREBITS)
     kernel.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
@@ -49,7 +50,7 @@ def drop_capabilities() -> None:
 
 
 def _empty_bounding_set() -> None:
-    """Drop capabilities by number until the kernel knows no more."""
+    """Drop capabilities by number, until the kernel does not know one."""
     for capability in range(64):
         try:
             kernel.prctl(_PR_CAPBSET_DROP, capability)
@@ -60,7 +61,7 @@ def _empty_bounding_set() -> None:
 
 
 def _effective_capabilities() -> int:
-    """The effective set as a bit mask."""
+    """Return the effective set as a bit mask."""
     data = ctypes.create_string_buffer(24)
     kernel.syscall("capget", struct.pack("Ii", _CAPABILITY_VERSION, 0), data)
     low, _, _, high, _, _ = struct.unpack("6I", data.raw)
@@ -68,7 +69,7 @@ def _effective_capabilities() -> int:
 
 
 def _write(path: str, text: str) -> None:
-    """Write in one call, as the id map files demand."""
+    """Write in one call, as id map files require."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(fd, text.encode())

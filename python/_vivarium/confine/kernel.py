@@ -17,11 +17,11 @@ from _vivarium.confine import textfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # which is slow to load
+    from typing import Any  # slow to load
 
 ARCH = os.uname().machine
 
-# Empty on an unknown architecture: then every call is ENOSYS and the probe says so.
+# Empty on an unknown architecture: then every call fails with ENOSYS, which the probe reports.
 SYSCALLS: dict[str, int] = json.loads(textfile.read(f"{os.path.dirname(__file__)}/syscalls.json")).get(ARCH, {})
 
 NEWNS = 0x00020000
@@ -58,7 +58,7 @@ _LIBC.syscall.restype = ctypes.c_long
 
 
 def syscall(name: str, *args: Any) -> int:
-    """Call the kernel; arguments are integers, bytes (passed by address) or ctypes objects."""
+    """Make a system call. Arguments are integers, bytes (passed by address) or ctypes objects."""
     if name not in SYSCALLS:
         raise OSError(errno.ENOSYS, f"{name}: unknown on {ARCH}")
     result = _LIBC.syscall(ctypes.c_long(SYSCALLS[name]), *map(_argument, args))
@@ -69,7 +69,7 @@ def syscall(name: str, *args: Any) -> int:
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces named by `flags` for new ones."""
+    """Enter new namespaces of the kinds in `flags`."""
     syscall("unshare", flags)
 
 
@@ -79,7 +79,7 @@ def setns(fd: int, kind: int = 0) -> None:
 
 
 def mount(source: str | None, target: str, fstype: str | None = None, flags: int = 0, data: str | None = None) -> None:
-    """Mount, with a message that names what was mounted where."""
+    """Mount a file system; errors name source and target."""
     texts = [None if text is None else os.fsencode(text) for text in (source, target, fstype, data)]
     try:
         syscall("mount", texts[0], texts[1], texts[2], flags, texts[3])
@@ -89,7 +89,7 @@ def mount(source: str | None, target: str, fstype: str | None = None, flags: int
 
 
 def unmount(target: str) -> None:
-    """Detach a mount and all below it at once, even when it is busy."""
+    """Detach a mount and everything below it at once, even if it is busy."""
     syscall("umount2", os.fsencode(target), _MNT_DETACH)
 
 
@@ -104,7 +104,7 @@ def prctl(op: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
 
 
 def set_dumpable(flag: bool) -> None:
-    """Say whether processes of the same user may look into this one, and who owns its /proc entries."""
+    """Set whether processes of the same user may inspect this one, and own its /proc entries."""
     prctl(_PR_SET_DUMPABLE, int(flag))
 
 
@@ -114,7 +114,7 @@ def no_new_privileges() -> None:
 
 
 def become_subreaper() -> None:
-    """Adopt orphaned descendants."""
+    """Become the parent of orphaned descendants."""
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -124,12 +124,12 @@ def die_with_parent() -> None:
 
 
 def set_hostname(name: bytes) -> None:
-    """Name the machine, inside an own UTS namespace."""
+    """Set the name of the machine in a UTS namespace of its own."""
     syscall("sethostname", name, len(name))
 
 
 def loopback_up() -> None:
-    """Bring up `lo` of an own network namespace."""
+    """Bring up `lo` in a network namespace of its own."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
 
@@ -144,7 +144,7 @@ def close_fds_except(keep: Iterable[int]) -> None:
 
 
 def _argument(value: Any) -> Any:
-    """A value in the shape ctypes passes in a full register."""
+    """Return a value in the type that ctypes passes in a full register."""
     if value is None:
         return ctypes.c_void_p(None)
     if isinstance(value, int):
@@ -153,7 +153,7 @@ def _argument(value: Any) -> Any:
 
 
 def _close_range(first: int, last: int) -> None:
-    """close_range(2), or one close for each open descriptor where the kernel or a filter lacks it."""
+    """Close a range; if close_range(2) is missing or filtered, close each open descriptor."""
     try:
         syscall("close_range", first, last, 0)
     except OSError:
@@ -163,7 +163,7 @@ def _close_range(first: int, last: int) -> None:
 
 
 def _open_fds() -> Iterable[int]:
-    """Descriptors that may be open; all possible ones where /proc is absent."""
+    """Return descriptors that may be open; all possible ones if there is no /proc."""
     try:
         return [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:

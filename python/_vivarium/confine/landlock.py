@@ -1,4 +1,4 @@
-"""Restricts which files, TCP ports and processes this process can reach, by Landlock."""
+"""Restricts which files, TCP ports and processes this process can reach, with Landlock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RULE_PATH_BENEATH = 1
 
 
 def abi() -> int:
-    """The version of Landlock that this kernel speaks; 0 when absent."""
+    """Return the Landlock version of this kernel; 0 if it has none."""
     try:
         return kernel.syscall("landlock_create_ruleset", 0, 0, _CREATE_RULESET_VERSION)
     except OSError:
@@ -44,10 +44,12 @@ def restrict(
     tcp: bool,
     list_root: bool,
 ) -> int:
-    """Close everything not named, for this process and its children; return the version used, 0 when absent.
+    """Close everything that is not named, to this process and its children.
+
+    Returns the Landlock version used, 0 if the kernel has none.
 
     `files` may be read and written but not made or removed (a directory stands for the files below it).
-    `tcp` leaves TCP open. `list_root` lets every directory be listed. Paths that are missing stay closed.
+    `tcp` leaves TCP open. `list_root` allows listing every directory. Missing paths stay closed.
     """
     version = abi()
     if version == 0:
@@ -70,7 +72,7 @@ def restrict(
 
 
 def _handled(version: int) -> int:
-    """Rights on files that this version can refuse."""
+    """Return the rights on files that this version can refuse."""
     rights = _FIRST_ABI_RIGHTS
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         if version >= since:
@@ -79,14 +81,14 @@ def _handled(version: int) -> int:
 
 
 def _attributes(version: int, handled: int, tcp: bool) -> tuple[bytes, int]:
-    """The ruleset's attributes, only as long as this version understands, and their length."""
+    """Return the attributes of the ruleset, as long as this version understands, and their length."""
     size = 8 if version < 4 else 16 if version < 6 else 24
     network = 0 if tcp else _BIND_AND_CONNECT_TCP
     return struct.pack("QQQ", handled, network, _SCOPE_ABSTRACT_UNIX_AND_SIGNALS)[:size], size
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Open `path`, and all below it, to `rights`."""
+    """Allow `rights` on `path` and everything below it."""
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as error:

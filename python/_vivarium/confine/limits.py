@@ -17,7 +17,7 @@ def set_limits(limits: Mapping[str, int | tuple[int, int]]) -> None:
 
 
 def raise_open_files() -> int:
-    """Raise the soft limit of open files to the hard one; return it."""
+    """Raise the soft limit of open files to the hard limit, and return it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
@@ -30,7 +30,7 @@ def most_open_files() -> int:
 
 
 def _lower(a: int, b: int) -> int:
-    """The stricter of two limits; infinity is the weakest of all."""
+    """Return the stricter of two limits; infinity is the weakest."""
     if resource.RLIM_INFINITY in (a, b):
         return b if a == resource.RLIM_INFINITY else a
     return min(a, b)

@@ -1,4 +1,4 @@
-"""Finds out what this machine can do by doing it, each in a throw-away child."""
+"""Finds out what this machine can do by trying it, each check in a child of its own."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Answer = dict[str, object]
 
 
 def probe() -> dict[str, Answer]:
-    """What works here; each answer is {'ok': bool, 'detail': str}, where detail says what to do if it does not."""
+    """Return what works here. Each answer is {'ok': bool, 'detail': str}; the detail of a failure says what to do."""
     return {name: begin(name)() for name in _checks()}
 
 
 def begin(name: str) -> Callable[[], Answer]:
-    """Start one of these checks; what is returned waits for its answer."""
+    """Start one of these checks. Returns a function that waits for its answer."""
     return _start(_checks()[name])
 
 
 def reach(uid: int, paths: tuple[str, ...]) -> Answer:
-    """Whether a user can enter these directories: one closed parent is enough to be kept out."""
+    """Return whether a user can enter these directories: one closed parent is enough to fail."""
 
     def enter_all() -> str:
         identity.become(uid, uid)
@@ -53,11 +53,11 @@ def _checks() -> dict[str, Callable[[], str]]:
 
 
 class Missing(Exception):
-    """A thing this machine does not have; the text says what to do."""
+    """Something that this machine does not have; the text says what to do."""
 
 
 def _user_namespace() -> str:
-    """A user namespace is only worth something with ids mapped and a mount made in it."""
+    """Check that ids can be mapped and a file system mounted in a user namespace."""
     try:
         _enter_user_namespace(kernel.NEWNS)
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
@@ -68,7 +68,7 @@ def _user_namespace() -> str:
 
 
 def _namespaces() -> str:
-    """All kinds at once, as an enclosure takes them."""
+    """Check all kinds at once, as an enclosure uses them."""
     try:
         _enter_user_namespace(_ALL_BUT_USER)
     except OSError as error:
@@ -77,7 +77,7 @@ def _namespaces() -> str:
 
 
 def _fresh_proc() -> str:
-    """A new /proc for a new pid namespace; the kernel allows it only where the old one is fully visible."""
+    """Check for a new /proc in a new pid namespace. The kernel allows it only if the old one is fully visible."""
     _enter_user_namespace(kernel.NEWNS | kernel.NEWPID)
     answer = _in_child(_mount_proc)
     if not answer["ok"]:
@@ -129,7 +129,7 @@ def _pidfd() -> str:
 
 
 def _session_uids() -> str:
-    """As root every session gets an id of its own, far from those of people and services."""
+    """Check for user ids of sessions: as root, each session gets its own, far from those of people and services."""
     if os.getuid() != 0:
         raise Missing("not root: sessions share our uid, each in a user namespace of its own")
     try:
@@ -141,13 +141,13 @@ def _session_uids() -> str:
 
 
 def _mapped_ranges() -> list[tuple[int, int]]:
-    """First and last of the uids that exist in our user namespace."""
+    """Return first and last of each range of uids in our user namespace."""
     rows = [line.split() for line in textfile.read("/proc/self/uid_map").splitlines()]
     return [(int(first), int(first) + int(count) - 1) for first, _, count in rows]
 
 
 def _enter_user_namespace(more: int) -> None:
-    """As an enclosure does it: root takes a session's uid first, and then rules for ordinary users hold."""
+    """Enter it as an enclosure does: root takes the uid of a session first, so the rules for ordinary users apply."""
     if os.getuid() == 0:
         uid = min(_HIGH_UID, max(last for _, last in _mapped_ranges()))
         identity.become(uid, uid)
@@ -158,7 +158,7 @@ def _enter_user_namespace(more: int) -> None:
 
 
 def _namespace_advice(error: OSError) -> str:
-    """What stands in the way, from what the kernel shows of its settings."""
+    """Return what to do about an error, judging by the settings of the kernel."""
     if _setting("user/max_user_namespaces") == "0" or error.errno == errno.ENOSPC:
         return "User namespaces are used up or switched off: sysctl user.max_user_namespaces=15000"
     if _setting("kernel/unprivileged_userns_clone") == "0":
@@ -179,7 +179,7 @@ def _namespace_advice(error: OSError) -> str:
 
 
 def _setting(name: str) -> str:
-    """A sysctl, empty when the kernel does not have it."""
+    """Return a sysctl, or an empty string if the kernel does not have it."""
     try:
         return textfile.read(f"/proc/sys/{name}").strip()
     except OSError:
@@ -187,7 +187,7 @@ def _setting(name: str) -> str:
 
 
 def _say(error: OSError) -> str:
-    """The error by its name, and which call it came from."""
+    """Return the name of the error and its message, which names the call."""
     return f"{errno.errorcode.get(error.errno or 0, '?')} ({error.strerror or error})"
 
 
@@ -196,7 +196,7 @@ def _in_child(check: Callable[[], str]) -> Answer:
 
 
 def _start(check: Callable[[], str]) -> Callable[[], Answer]:
-    """Run a check in a child, so that what it changes dies with it."""
+    """Run a check in a child, so that nothing it changes remains."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -213,13 +213,13 @@ def _start(check: Callable[[], str]) -> Callable[[], Answer]:
 
 
 def _answer(check: Callable[[], str], write_end: int) -> None:
-    """The child's side: say how it went, and end."""
+    """In the child: send the result, and end."""
     status = 1
     try:
         text, status = check(), 0
     except OSError as error:
         text = _say(error)
-    except BaseException as error:  # whatever it was, it is the answer
+    except BaseException as error:  # any exception is an answer
         text = str(error)
     os.write(write_end, text.encode(errors="replace")[:4000])
     os._exit(status)

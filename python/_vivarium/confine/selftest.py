@@ -1,4 +1,4 @@
-"""Tries, behind the closed walls, what they must refuse: what is said of them was then seen, not assumed."""
+"""Tries, behind the closed walls, what they must refuse, so that their strength is tested and not assumed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from _vivarium.confine import kernel
 
 _AF_VSOCK = 40
 _PTRACE_TRACEME = 0
-_SIGNALS_ARE_SCOPED = 6  # since this version of Landlock
-_NOWHERE = ("192.0.2.1", 9)  # reserved for examples: a packet to it is only ever sent where there is a way out
+_SIGNALS_ARE_SCOPED = 6  # from this version of Landlock on
+_NOWHERE = ("192.0.2.1", 9)  # reserved for documentation; connecting works only if there is a route out
 _OF_THE_STAGE = ("/.host", "/.sessions", "/.run", "/.groups")
 
 
 class WallsOpen(Exception):
-    """Something was possible that is not to be; the text names it."""
+    """Something was possible that must be refused; the text names it."""
 
 
 def verify(level: str, network: bool, limits: dict[str, int | tuple[int, int]], landlock: int) -> None:
-    """Raise unless every try is refused and every limit is set; for the levels that have walls."""
+    """Raise WallsOpen unless every try is refused and every limit is set; for levels that have walls."""
     open_ones = [name for name, is_refused in _tries(level, network, landlock).items() if not _holds(is_refused)]
     open_ones += [f"the limit {name}" for name, value in limits.items() if not _is_set(name, value)]
     if open_ones:
@@ -29,7 +29,7 @@ def verify(level: str, network: bool, limits: dict[str, int | tuple[int, int]], 
 
 
 def _tries(level: str, network: bool, landlock: int) -> dict[str, Callable[[], object]]:
-    """What must fail, by what it would mean if it did not."""
+    """Return what must fail, by the name of what would be open otherwise."""
     tries: dict[str, Callable[[], object]] = {
         "a user namespace of its own": lambda: kernel.unshare(kernel.NEWUSER),
         "mounting": lambda: kernel.mount("tmpfs", "/tmp", "tmpfs"),
@@ -81,4 +81,4 @@ def _create(path: str) -> None:
 
 def _reach_out() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        out.connect(_NOWHERE)  # sends nothing, but needs a way
+        out.connect(_NOWHERE)  # sends nothing, but needs a route

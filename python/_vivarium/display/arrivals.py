@@ -1,4 +1,4 @@
-"""Calls back when a library is loaded, whoever loads it and whenever; imports none itself."""
+"""Runs actions when libraries are loaded, now or later, by whomever; imports none itself."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Action = Callable[[ModuleType], None]
 
 
 class Arrivals:
-    """A finder at the head of `sys.meta_path` that finds nothing itself and waits for modules by name."""
+    """A finder at the head of `sys.meta_path` that waits for modules by name and leaves finding them to others."""
 
     def __init__(self, actions: Mapping[str, Action]) -> None:
         self._actions = dict(actions)
         self._met: dict[str, ModuleType] = {}
 
     def check(self) -> None:
-        """Meet the modules that are loaded already, and those that came past us."""
+        """Run the actions of modules that are loaded already or were loaded without passing through this finder."""
         for finder in sys.meta_path:
             if finder is self:
                 break
@@ -32,7 +32,7 @@ class Arrivals:
                 self._meet(name, module)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Let the other finders find a module that is waited for, and meet it once it is loaded."""
+        """Have the other finders find an awaited module, and run its action once it is loaded."""
         if name not in self._actions:
             return None
         spec = None
@@ -45,7 +45,7 @@ class Arrivals:
         return spec
 
     def _finders_behind(self) -> list[Any]:
-        """Return those that Python would ask after us; not those before, which may be asking them on our behalf."""
+        """Return the finders that Python asks after this one. One before it may be calling it right now."""
         finders = list(sys.meta_path)
         place = next((index for index, finder in enumerate(finders) if finder is self), -1)
         return [finder for finder in finders[place + 1 :] if hasattr(finder, "find_spec")]
@@ -56,24 +56,24 @@ class Arrivals:
 
 
 class _Loader:
-    """The loader of a module, followed by a call."""
+    """The loader of a module, with a call after loading."""
 
     def __init__(self, loader: Any, loaded: Action) -> None:
         self._loader = loader
         self._loaded = loaded
 
     def create_module(self, spec: Any) -> Any:
-        """Create the module as its loader does."""
+        """Create the module with its own loader."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        """Run the module with its own loader in place, then say that it is there."""
+        """Put the module's own loader back, run the module with it, then make the call."""
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
         self._loaded(module)
 
     def __getattr__(self, name: str) -> Any:
-        """Leave all else to the loader."""
+        """Return everything else from the loader."""
         return getattr(self._loader, name)
 
 

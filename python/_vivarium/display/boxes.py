@@ -12,7 +12,7 @@ Replace = Callable[[Any, str, Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def watch(axes_class: Any, replace: Replace) -> None:
-    """Make axes remember from now on."""
+    """Make all axes remember their box plots and pies from now on."""
     replace(axes_class, "bxp", _watch_boxes)
     replace(axes_class, "pie", _watch_pies)
 
@@ -23,7 +23,7 @@ def boxes_of(axes: Any) -> list[tuple[list[dict[str, Any]], list[Any], bool, Any
 
 
 def pies_of(axes: Any) -> list[tuple[list[Any], list[Any]]]:
-    """Return (values, wedges) of each pie that `axes` still shows; from the angles where the values are not known."""
+    """Return (values, wedges) of each pie that `axes` still shows; values come from the angles if unknown."""
     known = [(values, wedges) for values, wedges in vars(axes).get(_PIES, ()) if wedges and wedges[0].axes is axes]
     if known:
         return known
@@ -65,7 +65,7 @@ def _pie(drawn: Any, x: Any, options: dict[str, Any]) -> tuple[list[Any], list[A
 
 
 def _first_of(drawn: dict[str, list[Any]]) -> Any:
-    """Return an artist whose presence tells that the plot was not cleared away."""
+    """Return an artist that stays in the axes as long as the plot is not cleared."""
     return next(artist for part in ("boxes", "medians", "whiskers", "fliers") for artist in drawn.get(part, ()))
 
 

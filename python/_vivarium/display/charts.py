@@ -1,4 +1,4 @@
-"""Reads the data behind a matplotlib figure: what a page or a model can use without reading pixels.
+"""Reads the data behind a matplotlib figure, so that a page or a model need not read pixels.
 
 `chart_of(figure)` returns, for one plot:
 
@@ -15,8 +15,8 @@ and for several `{"type": "several", "title": str | None, "charts": [...]}`. `sc
     box             boxes [{label, minimum, q1, median, q3, maximum, mean?, outliers, outlierCount}, ...], orientation
     rule            orientation, value (a straight line across the plot)
 
-`count` tells how many points there are; at most 1,000 of a series are listed, spread evenly. Values of pies and boxes
-are exact for plots drawn after `boxes.watch`; without it pies have fractions, and boxes are unknown.
+`count` is the number of points; at most 1,000 of a series are listed, evenly spread. Values of pies and boxes are
+exact for plots drawn after `boxes.watch`. Without it, pies have fractions and boxes are unknown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _READABLE = ("rectilinear", "polar")
 
 
 def chart_of(figure: Any) -> dict[str, Any] | None:
-    """Return the data behind `figure`, or None where there is none; raises nothing but KeyboardInterrupt."""
+    """Return the data behind `figure`, or None if there is none; raises nothing but KeyboardInterrupt."""
     try:
         charts = [_read(axes) for axes in list(figure.axes)[:MAX_CHARTS] if not _is_colour_bar(axes)]
         charts = [chart for chart in charts if chart is not None]
@@ -40,7 +40,7 @@ def chart_of(figure: Any) -> dict[str, Any] | None:
         return {"type": "several", "title": text(heading) or None, "charts": charts}
     except KeyboardInterrupt:
         raise
-    except BaseException:  # artists may be of the program's own making
+    except BaseException:  # artists may be classes of the program
         return None
 
 
@@ -65,7 +65,7 @@ def _read(axes: Any) -> dict[str, Any] | None:
         return {**chart, "series": series}
     except KeyboardInterrupt:
         raise
-    except BaseException:  # one plot that cannot be read must not cost the others
+    except BaseException:  # the other plots may still be readable
         return {"type": "unknown", "title": None}
 
 

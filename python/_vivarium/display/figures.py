@@ -1,14 +1,14 @@
 """Collects the pictures of a run: every figure once, in order, shown or not.
 
 A `Figures` object is made once per session, in the process that runs the code. From then on `plt.show()`, `fig.show()`
-(matplotlib and plotly) and `Image.show()` (Pillow) publish instead of opening a window, in libraries loaded before as
-well as later. `begin_run()` comes before the code, `end_run()` after it, also when it raised: it publishes the figures
-that were never shown and those of earlier runs that the code has changed, and closes all.
+(matplotlib and plotly) and `Image.show()` (Pillow) publish instead of opening a window, whether the library is loaded
+already or later. Call `begin_run()` before the code and `end_run()` after it, even if it raised. `end_run()` publishes
+figures that were never shown and figures of earlier runs that the code has changed, and closes all of them.
 
-`publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart", "title", "picture"}`; `data` always has
-`text/plain`, and nothing else where a figure could not be drawn; `picture` counts the pictures of the run. After
-`end_run`, `saved` lists the calls of `savefig` with a path: `{"path", "title", "chart", "picture"}`; `picture` is
-the number of the published picture of the same figure, if there is one.
+`publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart", "title", "picture"}`. `data` always has
+`text/plain`, and nothing else if a figure could not be drawn. `picture` is the number of the picture in the run. After
+`end_run`, `saved` lists the calls of `savefig` with a path: `{"path", "title", "chart", "picture"}`. There, `picture`
+is the number of the published picture of the same figure, if any.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from _vivarium.display.hooks import BACKEND, hooks
 from _vivarium.values.hints import Any
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
-MAX_PICTURES = 100  # of one run; each costs time to draw and room in the result
-MAX_BYTES = 20_000_000  # of one form of a picture
+MAX_PICTURES = 100  # per run; each takes time to draw and space in the result
+MAX_BYTES = 20_000_000  # of a picture in one format
 MAX_SAVED = 1_000
 Item = dict[str, Any]
 
@@ -40,19 +40,16 @@ class Figures:
         self._publish = publish
         self._seen: dict[bytes, int] = {}  # content: number of the picture
         self._count = 0
-        self._drawn: weakref.WeakKeyDictionary[Any, bytes] = (
-            weakref.WeakKeyDictionary()
-        )  # figure: what was published last
-        self._drawn_now: weakref.WeakKeyDictionary[Any, int] = (
-            weakref.WeakKeyDictionary()
-        )  # figure: its picture in this run
+        # By figure: the digest published last, and the number of its picture in this run.
+        self._drawn: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
+        self._drawn_now: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._saved_from: list[Any] = []
         os.environ["MPLBACKEND"] = BACKEND
         self._arrivals = Arrivals(hooks(self))
         self._arrivals.check()
 
     def begin_run(self) -> None:
-        """Start with nothing seen."""
+        """Start a run without pictures."""
         self.saved = []
         self._saved_from = []
         if self._count > 0:
@@ -61,7 +58,7 @@ class Figures:
             self._count = 0
 
     def end_run(self) -> None:
-        """Publish what is still open or was changed, and close everything."""
+        """Publish figures that are open or were changed, and close all."""
         try:
             self._arrivals.check()
             attempt(lambda: self.show_open(close=False))
@@ -71,7 +68,7 @@ class Figures:
             attempt(_close_all)
 
     def show(self, value: object, kind: str | None = None) -> None:
-        """Publish one picture, unless this run has published the same."""
+        """Publish one picture, unless this run has published the same one already."""
         taken = self.take(value, kind)
         if taken is not None and taken[1]:
             self._publish(taken[0])
@@ -84,7 +81,7 @@ class Figures:
                 sys.modules["matplotlib._pylab_helpers"].Gcf.destroy(manager)  # type: ignore[attr-defined]
 
     def take(self, value: Any, kind: str | None = None) -> tuple[Item, bool] | None:
-        """Return a picture as an item and whether it is new; a known one has its text alone. None for other values."""
+        """Return a picture as an item, and whether it is new. A known one has only its text. None for other values."""
         kind = kind or pictures.kind_of(value)
         if not kind:
             return None
@@ -105,7 +102,7 @@ class Figures:
         return item, is_new
 
     def note_saved(self, figure: Any, target: object, options: dict[str, Any]) -> None:
-        """Remember that a figure was saved as a file."""
+        """Note that a figure was saved as a file."""
         if len(self.saved) < MAX_SAVED and isinstance(target, (str, os.PathLike)):
             attempt(lambda: self._note_saved(figure, os.fspath(target), options))
 
@@ -126,10 +123,10 @@ class Figures:
         for item, source in zip(self.saved, self._saved_from):
             if source() is figure:
                 item["picture"] = item["picture"] or self._seen[digest]
-        figure.stale = False  # so that a later change can be noticed
+        figure.stale = False  # so that a later change is noticed
 
     def _show_again(self, figure: Any) -> None:
-        """Publish a figure that was changed after it was published, if that can be seen."""
+        """Publish a figure again if it has visibly changed since it was published."""
         before = self._drawn.get(figure)
         taken = self.take(figure)
         if taken is not None and taken[1] and self._drawn[figure] != before:
@@ -171,7 +168,7 @@ def _close_all() -> None:
 
 
 def saved_in(workspace: str, saved: list[Item]) -> list[Item]:
-    """Return the figures that were saved into the workspace, by their path in there."""
+    """Return the figures saved in the workspace, with paths relative to it."""
     if not saved:
         return []
     home = os.path.realpath(workspace) + os.sep
@@ -184,7 +181,7 @@ def _item(data: dict[str, str | bytes], title: str | None = None) -> Item:
 
 
 def _digest(data: dict[str, str | bytes]) -> bytes:
-    """Identify a picture by its image or, for want of one, by its text; SVG differs from one drawing to the next."""
+    """Identify a picture by its image, or by its text if it has none. SVG differs at each drawing."""
     import hashlib  # slow to load, and few programs draw
 
     content = data.get("image/png") or data.get(pictures.PLOTLY) or data["text/plain"]

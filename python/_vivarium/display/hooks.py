@@ -1,4 +1,4 @@
-"""Puts our functions where matplotlib, plotly and Pillow would open a window or a browser."""
+"""Replaces the functions by which matplotlib, plotly and Pillow open a window or a browser."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _WITH_WINDOW = (
 
 
 class Collector(Protocol):
-    """What the hooks tell."""
+    """What the hooks call."""
 
     def show(self, value: object, kind: str | None = None) -> None:
-        """Show one picture, of this kind if its type does not tell."""
+        """Show one picture; `kind` says what it is if its type does not."""
 
     def show_open(self, *, close: bool) -> None:
         """Show every open figure of matplotlib."""
 
     def note_saved(self, figure: Any, target: object, options: dict[str, Any]) -> None:
-        """Hear that a figure was saved."""
+        """Note that a figure was saved."""
 
 
 def hooks(collector: Collector) -> dict[str, Action]:
-    """Return what is to be done to which module when it is loaded."""
+    """Return the action for each module when it is loaded."""
     return {
         "matplotlib": _hook_matplotlib,
         "matplotlib.figure": lambda module: _hook_figure(module, collector),
@@ -58,7 +58,7 @@ def hooks(collector: Collector) -> dict[str, Action]:
 
 
 def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Put a function in the place of another, which `make` receives; doing so again replaces ours."""
+    """Replace a function by what `make` returns for the original. A second call replaces our first replacement."""
     original = getattr(owner, name)
     original = getattr(original, "__replaced__", original)
     ours = functools.wraps(original)(make(original))
@@ -67,7 +67,7 @@ def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable
 
 
 def _hook_matplotlib(module: Any) -> None:
-    """Keep to backends that draw without a window, whatever the environment or the program asks for."""
+    """Use backends that draw without a window, whatever the environment or the program asks for."""
     if dict.get(module.rcParams, "backend") not in _WITHOUT_WINDOW:
         module.rcParams["backend"] = BACKEND
     replace(module, "use", _with_safe_backend)
@@ -120,7 +120,7 @@ def _with_safe_backend(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _safe(name: object) -> object:
-    """Return a backend that needs no window; an unknown name stays and gets matplotlib's own error."""
+    """Return a backend that needs no window. An unknown name is kept: matplotlib raises its own error for it."""
     if type(name) is not str:
-        return BACKEND  # the mark that lets matplotlib choose
+        return BACKEND  # the sentinel that lets matplotlib choose
     return BACKEND if name.lower().startswith(_WITH_WINDOW) else name

@@ -1,8 +1,8 @@
 """Gives programs written for notebooks what they expect: `display` and the classes around it.
 
-`install(builtins, publisher)` makes `display` a builtin. `from IPython.display import ...` finds IPython where it is
-installed, with its `display` and `clear_output` led to the publisher, and else a small module that has the usual names.
-`get_ipython` is no builtin: code that asks learns that there is no IPython shell.
+`install(builtins, publisher)` makes `display` a builtin. `from IPython.display import ...` finds IPython if it is
+installed, with `display` and `clear_output` redirected to the publisher. Otherwise it finds a small module with the
+usual names. `get_ipython` is not a builtin: code that checks for it learns that there is no IPython shell.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _MODULES = (*_PACKAGES, "IPython.display", "IPython.core.display", "IPython.core
 
 
 def install(namespace: ModuleType, publisher: Publisher) -> None:
-    """Make `display` a builtin and let imports of IPython's display functions lead to `publisher`."""
+    """Make `display` a builtin, and redirect IPython's display functions to `publisher`."""
     functions = _functions(publisher)
     namespace.display = functions["display"]  # type: ignore[attr-defined]
     classes = {
         one.__name__: one for one in (DisplayObject, HTML, Markdown, Latex, Math, SVG, JSON, Javascript, Pretty, Image)
     }
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder) is not StandIn]
-    sys.meta_path.append(StandIn({**functions, **classes}))  # type: ignore[arg-type]  # last: a real IPython is found before
+    sys.meta_path.append(StandIn({**functions, **classes}))  # type: ignore[arg-type]  # last: a real IPython comes first
     Arrivals(
         dict.fromkeys(
             ("IPython.core.display_functions", "IPython.display"), lambda module: vars(module).update(functions)
@@ -37,7 +37,7 @@ def install(namespace: ModuleType, publisher: Publisher) -> None:
 
 
 class StandIn:
-    """Finds a small IPython for programs that import one where none is installed."""
+    """Finds a small substitute for IPython if the real one is not installed."""
 
     def __init__(self, contents: dict[str, Any]) -> None:
         self._contents = contents
@@ -47,7 +47,7 @@ class StandIn:
         return ModuleSpec(name, self, is_package=name in _PACKAGES) if name in _MODULES else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave that to Python."""
+        """Return None, so that Python creates the module."""
 
     def exec_module(self, module: Any) -> None:
         """Fill the module."""
@@ -63,7 +63,7 @@ class StandIn:
 
 
 class DisplayObject:
-    """Content of one type, given as it is or by the name of a file."""
+    """Content of one type, given directly or by the name of a file."""
 
     mime = "text/plain"
     is_binary = False
@@ -74,7 +74,7 @@ class DisplayObject:
             self.reload()
 
     def __repr__(self) -> str:
-        """Say what it is; the content shows otherwise."""
+        """Return the type only; the content is shown by `_repr_mimebundle_`."""
         return f"<{type(self).__name__} object>"
 
     def reload(self) -> None:
@@ -141,7 +141,7 @@ class SVG(DisplayObject):
 
 
 class Image(SVG):
-    """A picture, as bytes, as the name of a file, or as an address."""
+    """A picture, as bytes, as the name of a file, or as a URL."""
 
     is_binary = True
 
@@ -183,7 +183,7 @@ def _functions(publisher: Publisher) -> dict[str, Any]:
 
 
 class _Handle:
-    """What `display(..., display_id=True)` returns: each update is shown as new."""
+    """What `display(..., display_id=True)` returns. Each update is shown as a new output."""
 
     def __init__(self, display: Any) -> None:
         self.display = self.update = display
@@ -192,7 +192,7 @@ class _Handle:
 def _is_file(data: Any) -> bool:
     try:
         return isinstance(data, (str, os.PathLike)) and os.path.isfile(data)
-    except ValueError:  # no path can be like this
+    except ValueError:  # not a valid path
         return False
 
 

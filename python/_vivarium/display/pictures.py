@@ -1,4 +1,4 @@
-"""Draws figures and images of matplotlib, plotly and Pillow as bounded data, if the program has loaded them."""
+"""Draws figures and images of matplotlib, plotly and Pillow, bounded in size, if the program has loaded them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from _vivarium.values.hints import Any
 from _vivarium.values.text import printable, text_of, type_name
 
 DPI = 100
-MIN_DPI = 10  # below it nothing in a picture can be recognised
+MIN_DPI = 10  # below this, nothing in a picture can be recognised
 MAX_PIXELS = 16_000_000
 MAX_SIDE = 16_384
 PAD_INCHES = 0.1
@@ -37,7 +37,7 @@ def kind_of(value: object) -> str:
 
 
 def draw(value: Any, kind: str, *, svg: bool = False) -> dict[str, str | bytes]:
-    """Return the MIME data of a picture with `text/plain`; what its library raises is raised from here."""
+    """Return the MIME data of a picture, with `text/plain`. Raises what the library raises."""
     if kind == "matplotlib":
         return _draw_figure(value, svg)
     if kind == "pillow":
@@ -57,17 +57,17 @@ def title_of(value: Any) -> str | None:
         return next((printable(text[:200]) for text in titles if type(text) is str and text.strip()), None)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a title is worth no failure
+    except BaseException:  # a missing title is better than a failure
         return None
 
 
 def is_blank(figure: Any) -> bool:
-    """Tell whether a matplotlib figure holds nothing but its background."""
+    """Return whether a matplotlib figure holds nothing but its background."""
     try:
         return not [child for child in figure.get_children() if child is not figure.patch]
     except KeyboardInterrupt:
         raise
-    except BaseException:  # drawing it will tell what is wrong
+    except BaseException:  # drawing it will raise the real error
         return False
 
 
@@ -79,7 +79,7 @@ def _draw_figure(figure: Any, svg: bool) -> dict[str, str | bytes]:
         if svg:
             data["image/svg+xml"] = _save(figure, box, format="svg", metadata={"Date": None}).decode()
     for line in dict.fromkeys(f"{_name_of(one.category)}: {one.message}" for one in caught):
-        print(line, file=sys.stderr)  # without the place, which is ours
+        print(line, file=sys.stderr)  # without the file and line, which are ours
     data["text/plain"] = " ".join([text_of(figure, 500), *notes])
     return data
 
@@ -89,7 +89,7 @@ def _name_of(kind: type) -> str:
 
 
 def _frame_of(figure: Any) -> tuple[Any, float, list[str]]:
-    """Return the part to draw in inches, a resolution at which it is not too large, and notes about it."""
+    """Return the part to draw in inches, a resolution that keeps it within bounds, and notes for the reader."""
     whole, notes = figure.bbox_inches, []
     box = _tight_box(figure, _resolution(whole))
     if not _resolution(box) >= DPI and box.width * box.height > 4 * whole.width * whole.height:
@@ -102,7 +102,7 @@ def _frame_of(figure: Any) -> tuple[Any, float, list[str]]:
 
 
 def _tight_box(figure: Any, dpi: float) -> Any:
-    """Return what the figure's content covers; at a resolution that bounds the memory which looking at it takes."""
+    """Return the box that the content covers, measured at a resolution that bounds the memory used."""
     if not dpi >= MIN_DPI:
         raise ValueError(f"{figure.bbox_inches.width:.0f} x {figure.bbox_inches.height:.0f} inches are too large")
     before = figure.dpi
@@ -115,13 +115,13 @@ def _tight_box(figure: Any, dpi: float) -> Any:
 
 
 def _resolution(box: Any) -> float:
-    """Return the dots per inch at which a box stays within all bounds; not a number if the box is none."""
+    """Return the dots per inch at which a box stays within all bounds; NaN if the box is empty or infinite."""
     longest, area = max(box.width, box.height), box.width * box.height
     return min(float(DPI), MAX_SIDE / longest, math.sqrt(MAX_PIXELS / area)) if 0 < area < math.inf else math.nan
 
 
 def _save(figure: Any, box: Any, **options: object) -> bytes:
-    """Save on white ground, unless the figure's own ground is a solid colour."""
+    """Save with a white background, unless the background of the figure is a solid colour."""
     ground = "auto" if figure.get_facecolor()[3] == 1 else "white"
     buffer = io.BytesIO()
     figure.savefig(buffer, bbox_inches=box, facecolor=ground, transparent=False, **options)
@@ -143,7 +143,7 @@ def _encode_image(image: Any) -> dict[str, str | bytes]:
 
 
 def _encode_plotly(figure: Any) -> dict[str, str | bytes]:
-    """Return a plotly figure, or the dictionary of one, as the JSON that its own encoder makes."""
+    """Return a plotly figure, or the dictionary of one, as JSON from plotly's own encoder."""
     if hasattr(figure, "to_json"):
         text, traces = figure.to_json(validate=False), len(figure.data)
     else:
@@ -152,6 +152,6 @@ def _encode_plotly(figure: Any) -> dict[str, str | bytes]:
 
 
 def _member(module: str, name: str) -> object:
-    """Return what a loaded module holds, without attribute hooks."""
+    """Return a member of a loaded module without calling attribute hooks."""
     found = sys.modules.get(module)
     return ModuleType.__getattribute__(found, "__dict__").get(name) if isinstance(found, ModuleType) else None

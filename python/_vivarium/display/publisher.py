@@ -1,14 +1,14 @@
-"""Turns values into MIME bundles and publishes them in the order in which they appear.
+"""Turns values into MIME bundles and publishes them in order.
 
 A `Publisher` is made once per session; `notebook.install(builtins, publisher)` gives programs `display`. Its `send`
 receives items `{"data": {mime: str | bytes}, "kind", "chart", "title", "picture"}` as they come:
 
     display   `display(value)`
     figure    a picture that was shown or left open (see `figures`), or displayed
-    result    the echoed value of an expression; its picture is left out if this run has published it already
+    result    the echoed value of an expression, without its picture if this run has published that already
     clear     `clear_output()`: what was published so far may be dropped
 
-A run is `begin_run()`, the code with `echo(value)` for the values it ends with, and `end_run()` in any case.
+A run is `begin_run()`, the code with `echo(value)` for each value to echo, and `end_run()` even if the code raised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from _vivarium.display.figures import Figures, Item
 from _vivarium.values.hints import Any
 from _vivarium.values.text import plain, printable, text_of, type_name
 
-LIMIT = 10_000_000  # of one form of a value
+LIMIT = 10_000_000  # bytes of one format of a value
 TEXT_LIMIT = 20_000
 MAX_FORMS = 20
 TEXT = "text/plain"
@@ -40,14 +40,14 @@ _METHODS = {
     "application/javascript": "_repr_javascript_",
     "application/pdf": "_repr_pdf_",
 }
-# They have no forms but their text, and none of them is a picture.
+# Values of these types have only their text, and none of them is a picture.
 _PLAIN = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set, frozenset)}
 _bases = type.__dict__["__mro__"].__get__
 _members = type.__dict__["__dict__"].__get__
 
 
 class Publisher:
-    """Sends what a run displays, shows and echoes."""
+    """Sends what a run displays and echoes."""
 
     def __init__(self, send: Callable[[Item], None], *, svg: bool = False, limit: int = LIMIT) -> None:
         self._receive = send
@@ -56,7 +56,7 @@ class Publisher:
         self.figures = Figures(self._send, svg=svg)
 
     def begin_run(self, *, svg: bool = False) -> None:
-        """Start a run; with `svg`, figures of matplotlib come as SVG, too."""
+        """Start a run; with `svg`, figures of matplotlib are published as SVG as well."""
         self._pid = os.getpid()
         self.figures.svg = svg
         self.figures.begin_run()
@@ -86,16 +86,16 @@ class Publisher:
         self._send({**taken[0], "kind": "result"} if taken else _item("result", bundle(value, limit=self._limit)))
 
     def clear(self, *, wait: bool = False) -> None:
-        """Tell that the program wants its earlier output gone, with `wait` only once there is new output."""
+        """Ask for earlier output to be dropped, with `wait` only once there is new output."""
         self._send({**_item("clear", {}), "wait": wait})
 
     def _send(self, item: Item) -> None:
-        if os.getpid() == self._pid:  # a process that the program forked has no say on our channel
+        if os.getpid() == self._pid:  # a process that the program forked must not write to our channel
             self._receive(item)
 
 
 def bundle(value: object, *, limit: int = LIMIT) -> Bundle:
-    """Return the forms in which a value can show, each within `limit` bytes; raises nothing but KeyboardInterrupt."""
+    """Return a value in each format it has, each within `limit` bytes; raises nothing but KeyboardInterrupt."""
     kind = pictures.kind_of(value)
     if kind:
         return _complete(_forms_of_picture(value, kind), f"<{type_name(value)}>", limit)
@@ -103,7 +103,7 @@ def bundle(value: object, *, limit: int = LIMIT) -> Bundle:
 
 
 def _complete(forms: Forms, text: str, limit: int) -> Bundle:
-    """Collect forms that are sound and small enough; what is wrong with the others is told in the text."""
+    """Collect the formats that are valid and small enough. The text says why others were left out."""
     data: Bundle = {TEXT: text}
     notes: list[str] = []
     for mime, make in forms:
@@ -127,7 +127,7 @@ def _complete(forms: Forms, text: str, limit: int) -> Bundle:
 
 
 def _forms_of(value: Any) -> Forms:
-    """Yield each form by its type; those of `_repr_mimebundle_` come last and win."""
+    """Yield each format by its MIME type. Those of `_repr_mimebundle_` come last and win."""
     bases = _bases(type(value))
     for mime, name in _METHODS.items():
         if _has(bases, name):
@@ -154,7 +154,7 @@ def _forms_of_picture(value: object, kind: str) -> Forms:
 
 
 def _normal(mime: str, content: Any) -> str | bytes | None:
-    """Return text, bytes, or JSON as text, as the type demands; raise for what is none of them."""
+    """Return text, bytes, or JSON as text, depending on the MIME type; raise for anything else."""
     if isinstance(content, tuple) and len(content) == 2:  # with metadata
         content = content[0]
     if content is None:
@@ -184,20 +184,20 @@ def _is_binary(mime: str) -> bool:
 
 
 def _displays_itself(value: Any) -> bool:
-    """Let a value call `display` for its parts, if that is its way to show."""
+    """Let a value display itself with `_ipython_display_`, if it has that. Return whether it did."""
     if not _has(_bases(type(value)), "_ipython_display_"):
         return False
     try:
         value._ipython_display_()
     except KeyboardInterrupt:
         raise
-    except BaseException:  # then it shows as other values do
+    except BaseException:  # then it is shown like other values
         return False
     return True
 
 
 def _has(bases: tuple[type, ...], name: str) -> bool:
-    """Tell whether a class has a method, without asking the object, which may claim to have any."""
+    """Return whether a class has a method. The object itself may claim to have any, so it is not asked."""
     return any(name in _members(base) for base in bases)
 
 

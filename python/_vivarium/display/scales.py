@@ -1,4 +1,4 @@
-"""Reads one axis of a matplotlib plot: label, unit, scale, ticks, and what a position on it means."""
+"""Reads one axis of a matplotlib plot: label, unit, scale, ticks, and the value at a position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DATE_FORMATTERS = ("DateFormatter", "AutoDateFormatter", "ConciseDateFormatter"
 
 
 class Scale:
-    """What the positions along an axis stand for."""
+    """The values at the positions along an axis."""
 
     def __init__(self, axis: Any) -> None:
         self._axis = axis
@@ -28,7 +28,7 @@ class Scale:
             self._zone = units if hasattr(units, "utcoffset") else None
 
     def describe(self) -> dict[str, Any]:
-        """Return the axis in words and numbers."""
+        """Return label, unit, scale, limits and ticks of the axis."""
         label = text(self._axis.get_label_text())
         low, high = sorted(float(one) for one in self._axis.get_view_interval())
         ticks = [
@@ -46,7 +46,7 @@ class Scale:
         }
 
     def value(self, position: Any) -> Any:
-        """Return what a position means: a category, a date as ISO text, or a number; None for a gap."""
+        """Return the value at a position: a category, a date as ISO text, or a number; None for a gap."""
         number = number_of(position)
         if number is None:
             return None
@@ -73,7 +73,7 @@ class Scale:
 
 
 def number_of(value: Any) -> Any:
-    """Return a JSON number, or None for what is none: gaps, infinities, masks."""
+    """Return a JSON number, or None for anything else: gaps, infinities, masked values."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool):
         return int(value)
@@ -83,21 +83,21 @@ def number_of(value: Any) -> Any:
 
 
 def rounded(place: Any) -> float:
-    """Return a place without the last digits, which are but traces of how it was computed."""
+    """Return a position without its last digits, which are rounding errors."""
     return float(f"{float(place):.12g}")
 
 
 def text(value: Any) -> str:
-    """Return bounded text of a label."""
+    """Return the text of a label, bounded in length."""
     return printable(plain(value if isinstance(value, str) else str(value)))[:MAX_TEXT].strip()
 
 
 def _categories_of(axis: Any) -> dict[float, str]:
-    """Return the names at positions, if the axis has names instead of numbers."""
+    """Return names by position, if the axis has names instead of numbers."""
     mapping = getattr(axis.get_units(), "_mapping", None)
     if mapping:
         return {float(place): text(name) for name, place in mapping.items()}
-    if _is_date(axis) or not hasattr(axis.get_major_locator(), "locs"):  # only fixed places have names of their own
+    if _is_date(axis) or not hasattr(axis.get_major_locator(), "locs"):  # only fixed positions have names
         return {}
     named = {
         float(place): text(tick.get_text()) for place, tick in zip(axis.get_majorticklocs(), axis.get_ticklabels())

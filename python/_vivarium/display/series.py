@@ -10,12 +10,12 @@ from _vivarium.values.hints import Any
 
 MAX_POINTS = 1_000  # of one series; more are sampled evenly
 MAX_SERIES = 100
-MAX_COLOURED = 10_000  # points of a scatter whose colours are looked at
+MAX_COLOURED = 10_000  # points of a scatter whose colours are read
 Series = dict[str, Any]
 
 
 def series_of(axes: Any, x: Scale, y: Scale) -> list[Series]:
-    """Return what is drawn, kind by kind."""
+    """Return all series of a plot, by kind."""
     legend = _Legend(axes)
     pies = [_pie(values, wedges) for values, wedges in pies_of(axes)]
     boxes = [_box(plot, x if plot[2] else y, legend) for plot in boxes_of(axes)]
@@ -33,7 +33,7 @@ def series_of(axes: Any, x: Scale, y: Scale) -> list[Series]:
 
 
 class _Legend:
-    """Names of series: their own or, as seaborn does it, those that a legend gives to their colours."""
+    """Names of series: their own, or those that a legend gives to their colours, as seaborn does."""
 
     def __init__(self, axes: Any) -> None:
         self._names: dict[str, str | None] = {}
@@ -56,7 +56,7 @@ class _Legend:
         return self._names.get(colour) is not None
 
     def is_hidden(self, artist: Any) -> bool:
-        """Tell whether an artist is but a part of something larger."""
+        """Return whether an artist is only part of another one."""
         return artist.get_label() == "_nolegend_" and id(artist) not in self._own
 
 
@@ -120,7 +120,7 @@ def _bar(container: Any, x: Scale, y: Scale, legend: _Legend) -> Series:
 
 
 def _bar_row(bar: Any, vertical: bool) -> tuple[float, float, float]:
-    """Return the middle, the foot and the width of a bar."""
+    """Return the middle, the bottom and the width of a bar."""
     if vertical:
         return bar.get_x() + bar.get_width() / 2, bar.get_y(), bar.get_width()
     return bar.get_y() + bar.get_height() / 2, bar.get_x(), bar.get_height()
@@ -160,14 +160,14 @@ def _points(xs: Any, ys: Any, x: Scale, y: Scale) -> dict[str, Any]:
 
 
 def _sample(count: int) -> list[int]:
-    """Return evenly spread places, first and last included."""
+    """Return evenly spread indices, including the first and the last."""
     if count <= MAX_POINTS:
         return list(range(count))
     return [index * (count - 1) // (MAX_POINTS - 1) for index in range(MAX_POINTS)]
 
 
 def _is_whisker(line: Series) -> bool:
-    """Tell whether a nameless line is a straight stroke along an axis, as error bars are."""
+    """Return whether a nameless line is a short straight line along an axis, such as an error bar."""
     places = line.get("points", ())
     return len(places) <= 8 and any(
         len({place[side] for place in places if place[side] is not None}) <= 1 for side in (0, 1)
@@ -192,5 +192,5 @@ def _is_marker(artist: Any) -> bool:
 def _hex(colour: Any) -> str:
     try:
         return str(sys.modules["matplotlib.colors"].to_hex(colour))
-    except (ValueError, TypeError):  # no colour at all
+    except (ValueError, TypeError):  # not a colour
         return ""

@@ -1,4 +1,4 @@
-"""Vivarium's side of a Jupyter kernel: shows what a program shows, and tells what became of its variables.
+"""Vivarium's side of a Jupyter kernel: publishes what a program shows, and reports its variables.
 
 IPython compiles and runs the cells. The pictures, forms of values, tables and changes are those of `show`, `encode` and
 `cell`, so that a run looks the same wherever it was run. Like everything in a session's process it is the session's own
@@ -91,7 +91,7 @@ class Companion:
         return list(inspect_variables(self._shell.user_ns, self._injected))
 
     def write_table(self, name: str, path: str, format: str) -> dict[str, object]:
-        """Write a table as a file; tell what is wrong, if something is."""
+        """Write a table to a file. Reports what is wrong, if anything."""
         return {"problem": export_frame(self._shell.user_ns, name, os.path.join(self._workspace, path), format)}
 
     def leave(self) -> None:

@@ -32,7 +32,7 @@ class WriteRefused(PermissionError):
 
 
 def install(settings: Settings) -> None:
-    """Guard everything that is imported already and whatever will be."""
+    """Guard everything that is imported already, and everything imported later."""
     os.environ["VIVARIUM_EXECUTION_MODE"] = settings["mode"]
     guard = WriteGuard(settings)
     sys.meta_path.insert(0, guard)  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ def install(settings: Settings) -> None:
     if settings["processes"] or settings["nativeCode"]:
         _refuse_events(settings)
     if settings["processes"]:
-        import _posixsubprocess  # it tells no audit hook what it does
+        import _posixsubprocess  # it raises no audit event
 
         _posixsubprocess.fork_exec = _refusing("starting a process", settings)
 

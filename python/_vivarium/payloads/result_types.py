@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any  # slow to load
 
 MOST_KINDS = 600  # described in all, so that the answer stays small
-MOST_LISTED = 8  # different types told of the items of one container
+MOST_LISTED = 8  # different types listed for the items of one container
 LOOKED_AT = 1000  # items of one container
 MOST_DEPTH = 3
 MOST_CLASSES = 12

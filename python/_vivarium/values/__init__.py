@@ -1,1 +1,1 @@
-"""Reads values of a program without running its code. Imports nothing else of ours."""
+"""Reads values of a program without running its code. Imports nothing else of this package."""

@@ -1,4 +1,4 @@
-"""Reshapes arrays and scalars of numpy for JSON, if the program has loaded it."""
+"""Reshapes arrays and scalars of numpy for JSON, if the program has loaded numpy."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
 from _vivarium.values.shapes import Pairs, Reshape, Room, Tag, attributes_of, mro_of
 
-NATIVE = "biufUS"  # kinds of content that need no more said than their values
+NATIVE = "biufUS"  # kinds of content that need no tag
 DTYPE_LIMIT = 200
-ITEM_BYTES = 16 << 20  # content turned into Python objects at a time
+ITEM_BYTES = 16 << 20  # content that is turned into Python objects at once
 
 
 def reshapes() -> dict[int, Reshape]:
-    """Return how to reshape by id of the type, empty without numpy."""
+    """Return the functions that reshape, by id of the type; empty without numpy."""
     array, scalar = member("numpy", "ndarray"), member("numpy", "generic")
     return {id(array): _array, id(scalar): _scalar} if type(array) is type and type(scalar) is type else {}
 
 
 def _array(value: Any, room: Room) -> object:
-    """Return nested lists, tagged when they alone do not tell what the array is."""
+    """Return nested lists, with a tag if the lists alone do not say what the array is."""
     base = member("numpy", "ndarray")
     data = base.view(value, base)
     fits = _count(data.shape) <= room.items and data.nbytes <= ITEM_BYTES
@@ -31,7 +31,7 @@ def _array(value: Any, room: Room) -> object:
 
 
 def _count(shape: tuple[int, ...]) -> int:
-    """Return how many lists and values an array has as nested lists."""
+    """Return the number of lists and values in an array written as nested lists."""
     total, level = 0, 1
     for size in shape:
         level *= size
@@ -40,8 +40,8 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 def _corner(data: Any, budget: int) -> tuple[slice, ...]:
-    """Return the first part along each axis, so that all of it stays within the budget."""
-    budget = min(budget - 2 * data.ndim, ITEM_BYTES // max(1, data.itemsize))  # the two shapes are written as well
+    """Return the first part along each axis, such that the whole stays within the budget."""
+    budget = min(budget - 2 * data.ndim, ITEM_BYTES // max(1, data.itemsize))  # the two shapes take space as well
     taken: list[slice] = []
     for axis, size in enumerate(data.shape):
         each = 1 + _count(data.shape[axis + 1 :])
@@ -64,7 +64,7 @@ def _mask_of(value: Any, data: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _values(part: Any, mask: Any) -> object:
-    """Return nested lists of an array; its missing values become None."""
+    """Return an array as nested lists; missing values become None."""
     kind = part.dtype.kind
     if kind == "M":
         text = member("numpy", "datetime_as_string")(part)

@@ -1,7 +1,7 @@
 """Turns any value into JSON text that every parser accepts, bounded in items, depth and bytes.
 
-Values are looked at through the methods of built-in types and known libraries only; of a program's own code nothing
-runs but the `repr` of values that have no other form. What becomes what is listed in `docs/values.md`.
+Values are read through methods of built-in types and known libraries only. No code of the program runs, except the
+`repr` of values that have no other form. `docs/values.md` lists the form of each type.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from _vivarium.values import arrays, standard, tables
 from _vivarium.values.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
 from _vivarium.values.text import printable, text_of, type_name
 
-LARGEST_EXACT = 1 << 53  # integers up to here are exact as JSON numbers everywhere
-DECIMAL_BITS = 2_000  # up to here decimal digits are cheap and below any limit the interpreter may set on them
+LARGEST_EXACT = 1 << 53  # integers up to this are exact in every JSON parser
+DECIMAL_BITS = 2_000  # up to this, decimal digits are cheap and below the limit of the interpreter
 REPR_LIMIT = 2_000
 REPR_SECONDS = 2.0  # for all reprs of one value
 LEAST_BYTES = 400
 LEAST_TEXT = 16
-CLOSING = 128  # bytes kept back for each open container, to close it and say how much was left out
+CLOSING = 128  # bytes reserved by each open container, to close it and to say how much was left out
 _CYCLE = '{"_type":"cycle"}'
 
 
@@ -33,16 +33,16 @@ def encode_value(value: object, *, max_items: int = 20_000, max_depth: int = 40,
         return encoder.text()
     except KeyboardInterrupt:
         raise
-    except BaseException:  # no room for anything, or no memory
+    except BaseException:  # no room, or no memory
         return f'{{"_type":"truncated","type":{quote(type_name(value))}}}'
 
 
 class _Full(Exception):
-    """There is no room for what comes next."""
+    """The next part does not fit."""
 
 
 class _Encoder:
-    """Writes one value; every container keeps room back to close itself when the rest does not fit."""
+    """Writes one value. Each container reserves room to close itself if the rest does not fit."""
 
     def __init__(self, max_items: int, max_depth: int, max_bytes: int) -> None:
         self._parts: list[str] = []
@@ -64,7 +64,7 @@ class _Encoder:
             self._write(value, depth)
         except (_Full, KeyboardInterrupt):
             raise
-        except BaseException:  # changed by a thread of the program meanwhile, or a library's surprise
+        except BaseException:  # a thread of the program changed it meanwhile, or a library failed
             self._return_to(size, room)
             self._write_unknown(value)
 
@@ -112,7 +112,7 @@ class _Encoder:
         return None
 
     def _room_at(self, depth: int) -> Room:
-        """Return the room for a value; below the top, one that does not fit leaves half to those after it."""
+        """Return the room for a value. Below the top level, a value that does not fit takes at most half of it."""
         share = 1 if depth == 0 else 2
         return Room(self._items, self._room, self._items // share, self._room // share)
 
@@ -166,7 +166,7 @@ class _Encoder:
         self._close(start, "]", items.kind, items.length, shown)
 
     def _write_pairs(self, pairs: Pairs, depth: int) -> None:
-        """Write an object if every key has a text of its own, else a list of keys and values."""
+        """Write an object if all keys are different texts, else a list of keys and values."""
         names = [_name_of(key) for key, _ in pairs.pairs]
         if None in names or len(set(names)) < len(names) or "_type" in names:
             couples = [Items("list", pair, 2) for pair in pairs.pairs]
@@ -180,7 +180,7 @@ class _Encoder:
         self._close(start, "}", pairs.kind, pairs.length, shown)
 
     def _write_unknown(self, value: object) -> None:
-        """Say of a value what it is, with its bounded `repr` while the time for reprs lasts."""
+        """Write type and bounded `repr` of a value; without the `repr` once reprs have taken too long."""
         limit = min(REPR_LIMIT, self._room // 16)  # one character takes up to twelve bytes
         if limit < 20:
             raise _Full
@@ -243,7 +243,7 @@ class _Encoder:
 
 
 def _name_of(key: object) -> str | None:
-    """Return the text of a key that is nothing but text."""
+    """Return a key as text if it is a string, else None."""
     if type(key) is str:
         return printable(key)
     parents = mro_of(type(key))

@@ -1,4 +1,4 @@
-"""Summarizes the pandas tables a run left behind, and writes one of them out as a whole."""
+"""Summarizes the pandas tables of a run, and writes a whole table to a file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PREVIEW_ROWS = 5
 PREVIEW_COLUMNS = 20
 CELL_BYTES = 400
 NAME_LIMIT = 200
-REPR_LIMIT = 8_000  # sixty rows of eighty characters, and more where they are wide ones
-COUNTED_CELLS = 10_000_000  # cells looked at for missing values, in all tables together
+REPR_LIMIT = 8_000  # sixty rows of eighty characters, with some room for wide characters
+COUNTED_CELLS = 10_000_000  # cells checked for missing values, in all tables together
 _NEVER_MISSING = "biu"  # kinds of content
-# What pandas itself begins with in a program; no columns: as many as the width has room for.
+# The defaults of pandas in a program. 0 columns: as many as fit the width.
 _DISPLAY = {
     "max_rows": 60,
     "min_rows": 10,
@@ -35,7 +35,7 @@ _DISPLAY = {
 
 
 def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list[dict[str, object]]:
-    """Describe the DataFrames among the named variables; `note` tells what was left out. Series do not count."""
+    """Describe the DataFrames among the named variables; `note` says what was left out. Series do not count."""
     budget = [COUNTED_CELLS]
     found: list[dict[str, object]] = []
     for name in names:
@@ -46,7 +46,7 @@ def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list
 
 
 def export_frame(namespace: dict[str, object], name: str, path: str, format: str) -> str | None:
-    """Write the table of this name as a file; return what is wrong and what to do, if something is."""
+    """Write the table of this name to a file. On failure, return what is wrong and what to do."""
     try:
         _write_frame(namespace, name, path, format)
     except BaseException as error:  # a table may run code of the program
@@ -71,7 +71,7 @@ def frame_as_csv(frame: object, path: str) -> None:
 
 
 def frame_as_parquet(frame: object, path: str) -> None:
-    """Write all rows as Parquet; raises ValueError where that is impossible, with what to do instead."""
+    """Write all rows as Parquet. If that is impossible, raises ValueError with what to do instead."""
     table = _table_of(frame)
     try:
         import_module("pyarrow")
@@ -124,7 +124,7 @@ def _columns_of(frame: Any, budget: list[int]) -> tuple[list[dict[str, object]],
 
 
 def _missing(column: Any, budget: list[int]) -> int | None:
-    """Return how many values are missing, or None once looking has cost enough."""
+    """Return how many values are missing, or None once enough cells were checked."""
     if package_of(type(column.dtype)) == "numpy" and column.dtype.kind in _NEVER_MISSING:
         return 0
     if len(column) > budget[0]:
@@ -146,7 +146,7 @@ def _cell(value: object) -> object:
 
 
 def _repr_of(frame: Any) -> str:
-    """Return `repr(frame)` as a program has it that set no options: those of this one might ask for all of it."""
+    """Return `repr(frame)` with default options: the program may have asked for all rows."""
     options = [part for name, setting in _DISPLAY.items() for part in (f"display.{name}", setting)]
     with member("pandas", "option_context")(*options):
         return text_of(frame, REPR_LIMIT)
@@ -164,7 +164,7 @@ def _table_of(frame: object) -> Any:
 
 
 def _column_texts(labels: list[object]) -> list[str]:
-    """Return names for columns that are text and unlike each other, as Parquet wants them."""
+    """Return a different text for each column, as Parquet requires."""
     texts: list[str] = []
     taken: set[str] = set()
     for label in labels:

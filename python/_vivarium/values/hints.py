@@ -1,4 +1,4 @@
-"""Names for annotations, which nobody evaluates: `typing`, where they come from, is slow to load."""
+"""Names for annotations, which are never evaluated. Importing them from `typing` would be slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds what libraries the program has loaded, without importing any and past any hook of theirs."""
+"""Finds members of libraries that the program has loaded, without importing any or running their hooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from _vivarium.values.hints import Any
 
 
 def member(module: str, name: str) -> Any:
-    """Return what a loaded module holds, or None; no value has None as its type."""
+    """Return a member of a loaded module, or None. No value has None as its type, so comparing types stays safe."""
     found = sys.modules.get(module)
     if type(found) is not ModuleType:
         return None

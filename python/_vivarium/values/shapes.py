@@ -1,4 +1,4 @@
-"""The steps between a value and its JSON text, and looks at a value past any hook of its class."""
+"""Intermediate forms between values and JSON text, and access to values that runs no hook of their class."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _module_of = type.__dict__["__module__"].__get__
 
 
 class Room(namedtuple("Room", ("items", "bytes", "cut_items", "cut_bytes"))):
-    """How much may still be written: what fits as a whole, and what a value that does not fit may take."""
+    """How much may still be written: in total, and by a value that has to be cut."""
 
     __slots__ = ()
 
 
 class Tag(namedtuple("Tag", ("kind", "fields"))):
-    """Becomes an object that names in `_type` what its fields describe."""
+    """Becomes an object with `_type` and these fields."""
 
     __slots__ = ()
 
 
 class Items(namedtuple("Items", ("kind", "values", "length"))):
-    """Becomes an array: the first `values` of a sequence of `length`."""
+    """Becomes an array: the first values of a sequence that has `length` of them."""
 
     __slots__ = ()
 
 
 class Pairs(namedtuple("Pairs", ("kind", "pairs", "length"))):
-    """Becomes an object: the first `pairs` of a mapping of `length`."""
+    """Becomes an object: the first pairs of a mapping that has `length` of them."""
 
     __slots__ = ()
 
@@ -41,18 +41,18 @@ Reshape = Callable[[Any, Room], object]
 
 
 def module_of(kind: type) -> str:
-    """Return the name of the module a class says it is from."""
+    """Return the name of the module that a class gives as its own."""
     name = _module_of(kind)
     return name if type(name) is str else ""
 
 
 def package_of(kind: type) -> str:
-    """Return the first part of the name of a class's module."""
+    """Return the name of the top-level package of a class."""
     return module_of(kind).partition(".")[0]
 
 
 def attributes_of(value: object) -> dict[str, object]:
-    """Return the instance dictionary, or an empty one for values without."""
+    """Return the instance dictionary, or an empty one if the value has none."""
     for parent in mro_of(type(value)):
         descriptor = class_dict_of(parent).get("__dict__")
         if descriptor is not None:
@@ -64,7 +64,7 @@ def attributes_of(value: object) -> dict[str, object]:
 
 
 def slot_of(value: object, name: str) -> tuple[object, ...]:
-    """Return the content of a slot, or nothing if it is empty or there is none."""
+    """Return the content of a slot as a tuple of one, or an empty tuple if it is unset or missing."""
     for parent in mro_of(type(value)):
         descriptor = class_dict_of(parent).get(name)
         if type(descriptor) is MemberDescriptorType:

@@ -43,7 +43,7 @@ def find_fields(value: object, room: Room) -> object | None:
 
 
 def reshapes() -> dict[int, Reshape]:
-    """Return how to reshape by id of the type; of modules that are slow to load, if the program has loaded them."""
+    """Return the functions that reshape, by id of the type. Modules that are slow to load count only if loaded."""
     late = {
         id(member("decimal", "Decimal")): _decimal,
         id(member("fractions", "Fraction")): _fraction,
@@ -55,7 +55,7 @@ def reshapes() -> dict[int, Reshape]:
 
 
 def duration(nanoseconds: int) -> str:
-    """Return ISO 8601 text of a length of time."""
+    """Return a duration as ISO 8601 text."""
     sign, rest = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
     seconds, fraction = divmod(rest, 10**9)
     minutes, second = divmod(seconds, 60)
@@ -66,7 +66,7 @@ def duration(nanoseconds: int) -> str:
 
 
 def trusted_zone(zone: tzinfo | None) -> bool:
-    """Tell whether asking a time zone for its offset runs code of a known library only."""
+    """Return whether asking a time zone for its offset runs code of known libraries only."""
     kind = type(zone)
     return (
         zone is None or kind is timezone or kind is member("zoneinfo", "ZoneInfo") or package_of(kind) in _ZONE_PACKAGES
@@ -74,7 +74,7 @@ def trusted_zone(zone: tzinfo | None) -> bool:
 
 
 def moment(kind: str, text: str, zone: tzinfo | None) -> Tag:
-    """Return the tag of a point in time, with the name of its zone if that says more than the offset."""
+    """Return the tag of a moment, with the name of its zone if that says more than the offset."""
     fields: dict[str, object] = {"value": text}
     if type(zone) is member("zoneinfo", "ZoneInfo") and zone is not None:
         fields["zone"] = zone.key  # type: ignore[attr-defined]
@@ -110,7 +110,7 @@ def _dict(value: dict[object, object], room: Room) -> Pairs:
     length = dict.__len__(value)
     is_ordered = any(parent is OrderedDict for parent in mro_of(type(value)))
     if is_ordered and len(pairs) == length and all(type(key) is str for key, _ in pairs):
-        pairs = list(OrderedDict.items(value))  # type: ignore[arg-type]  # hashes its keys, which only strings do without code of the program
+        pairs = list(OrderedDict.items(value))  # type: ignore[arg-type]  # it hashes its keys; only those of strings run no code of the program
     return Pairs("dict", pairs, length)
 
 
@@ -137,7 +137,7 @@ def _frozenset(value: frozenset[object], room: Room) -> Tag:
 
 
 def _ordered(values: Iterable[object], length: int, room: Room) -> Iterable[object]:
-    """Sort the values of a set where that runs no code of the program, so that equal sets give equal text."""
+    """Sort the values of a set if that runs no code of the program, so that equal sets give equal text."""
     if length > room.items:
         return values
     found = list(values)
@@ -185,7 +185,7 @@ def _enum(value: object) -> Tag:
 
 
 def _dataclass(value: object, fields: dict[object, object], room: Room) -> Pairs:
-    """Take the fields that the instance holds, which leaves out class variables and arguments of `__init__` alone."""
+    """Return the fields in the instance, without class variables and `InitVar` arguments."""
     attributes = attributes_of(value)
     pairs: list[tuple[object, object]] = []
     for name in islice(fields, room.items):

@@ -1,4 +1,4 @@
-"""Reshapes tables, columns and scalars of pandas for JSON, if the program has loaded it."""
+"""Reshapes tables, columns and scalars of pandas for JSON, if the program has loaded pandas."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from _vivarium.values.shapes import Items, Pairs, Reshape, Room, Tag, attributes
 from _vivarium.values.standard import duration, moment, trusted_zone
 
 COLUMNS_LIMIT = 2_000
-COLUMN_COST = 4  # items that a column takes beside its values
+COLUMN_COST = 4  # items that a column takes besides its values
 _LIBRARIES = ("pandas", "numpy")
 
 
 def reshapes() -> dict[int, Reshape]:
-    """Return how to reshape by id of the type, empty without pandas."""
+    """Return the functions that reshape, by id of the type; empty without pandas."""
     if type(member("pandas", "DataFrame")) is not type:
         return {}
     found = {
@@ -37,25 +37,25 @@ def reshapes() -> dict[int, Reshape]:
 
 
 def is_frame(value: object) -> bool:
-    """Tell whether a value is a DataFrame or of a class derived from it."""
+    """Return whether a value is a DataFrame or of a derived class."""
     frame = member("pandas", "DataFrame")
     return type(frame) is type and any(parent is frame for parent in mro_of(type(value)))
 
 
 def base_frame(value: Any) -> Any:
-    """Return a plain DataFrame on the same data, past whatever a derived class does."""
+    """Return a plain DataFrame on the same data, without the methods of a derived class."""
     return _rebase("DataFrame", value)
 
 
 def has_labels(index: Any) -> bool:
-    """Tell whether an index says more than row numbers do."""
+    """Return whether an index holds more than row numbers."""
     return index.nlevels > 1 or index.name is not None or getattr(index.dtype, "kind", "") not in "iu"
 
 
 def values_of(column: Any, count: int) -> object:
     """Return the first values of a plain Series or Index: missing ones as None, dates and durations as ISO text."""
     if package_of(type(column.dtype)) not in _LIBRARIES:
-        return column.array  # of a library we do not know, and written as such
+        return column.array  # of an unknown library, and encoded as such
     if len(column) > count:
         column = column.iloc[:count] if type(column) is member("pandas", "Series") else column[:count]
     return [_cell(item) for item in column.tolist()]
@@ -74,7 +74,7 @@ def _rebase(name: str, value: Any) -> Any:
 
 
 def _cell(item: Any) -> object:
-    """Return a cell of a table in the form it has there."""
+    """Return a cell of a table in the form used inside tables."""
     kind = type(item)
     if kind is float:
         return None if item != item else item
@@ -90,7 +90,7 @@ def _cell(item: Any) -> object:
 
 
 def _frame(value: Any, room: Room) -> object:
-    """Return columns by name; labels of rows go beside them."""
+    """Return columns by name, with row labels beside them."""
     frame = base_frame(value)
     rows, width = frame.shape
     labelled = has_labels(frame.index)
@@ -111,7 +111,7 @@ def _frame(value: Any, room: Room) -> object:
 
 
 def _series(value: Any, room: Room) -> object:
-    """Return the values; with labels that say more than row numbers, a tag with both."""
+    """Return the values, or a tag with values and labels if the labels are more than row numbers."""
     series = _rebase("Series", value)
     size = len(series)
     if not has_labels(series.index):

@@ -33,7 +33,7 @@ def text_of(value: object, limit: int = 20_000, *, as_str: bool = False) -> str:
 
 
 def type_name(value: object) -> str:
-    """Return the name of the real type of `value`, past any `__class__` or metaclass trick."""
+    """Return the name of the real type of `value`, whatever `__class__` or its metaclass say."""
     name = _type_name(type(value))
     return printable(plain(name))[:NAME_LIMIT]
 
@@ -44,7 +44,7 @@ def plain(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` without lone surrogates, which no UTF-8 channel carries."""
+    """Return `text` without lone surrogates, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     try:
@@ -65,7 +65,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def attempt(action: Callable[[], object]) -> None:
-    """Run `action` and drop what it raises, except KeyboardInterrupt."""
+    """Run `action` and ignore what it raises, except KeyboardInterrupt."""
     try:
         action()
     except KeyboardInterrupt:
@@ -75,7 +75,7 @@ def attempt(action: Callable[[], object]) -> None:
 
 
 def _head_of(value: object, kind: type, limit: int) -> tuple[object, str]:
-    """Return the part of a large built-in container that can show within `limit`, and what its items are called."""
+    """Return the part of a large built-in container that fits into `limit`, and the word for its items."""
     if id(kind) in _SEQUENCES and len(value) > limit:  # type: ignore[arg-type]
         return value[: limit + 1], "items" if kind in (list, tuple) else "long"  # type: ignore[index]
     if id(kind) in _HASHED and len(value) > limit:  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The process that runs a session's code, and the dormant twins that take over when it is lost.
 
-It shares its interpreter with untrusted code: whatever it says is the session's own word. It is written to
-survive accidents, not malice; facts such as exit, timeout and memory are decided outside.
+It shares its interpreter with untrusted code, so nothing it says can be trusted. It is written to survive accidents,
+not malice. Facts such as exit, timeout and memory are decided outside.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Worker:
                 self._fork_twin()  # at once: the host is busy with the news, and what was lost once may be lost again
 
     def _linger(self) -> None:
-        """Stay awake for a moment, which saves a request that follows at once the time of waking up.
+        """Stay awake for a moment, so that a request that follows at once need not wait for this process to wake up.
 
         The host asks for it with each run, and only while there are more cores than busy sessions.
         """
@@ -144,16 +144,15 @@ class Worker:
         if any(changes.values()):
             done["variables"] = changes
             if not self._has_touched and not self._is_rehearsal:
-                self._begin_change()  # a look with an effect: nothing else has happened since the present twin was made
+                # An expression had an effect. Nothing else has happened since the present twin was made.
+                self._begin_change()
         self._collect(request, changes, done)
         self._twins.foresee()
         done["changed"] = self._twins.is_due
         done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
-        self._results.append(
-            wire.encode({name: fact for name, fact in done.items() if fact})
-        )  # what is empty goes without saying
+        self._results.append(wire.encode({name: fact for name, fact in done.items() if fact}))
         self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
@@ -179,7 +178,7 @@ class Worker:
         self._twins.begin_change()
 
     def _collect(self, request: dict, changes: dict[str, Any], done: dict[str, object]) -> None:
-        """What the host asked to know of the variables; values may be slow to describe, so the clock still runs."""
+        """Add what the host asked about variables. That may be slow, so the time limit still applies."""
         try:
             self._armed = True
             done["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
@@ -193,15 +192,15 @@ class Worker:
         self._armed = False
 
     def _export(self, request: dict) -> None:
-        """Write a table; it may run code of the program, so a twin stands by."""
+        """Write a table. That may run code of the program, so there must be a twin."""
         if self._twins.is_due and self._fork_twin():
-            return  # we are that twin, woken because this was our end
+            return  # we are that twin, woken because this export was lost
         path = os.path.join(self._workspace, request["path"])
         problem = export_frame(self._runner.namespace, request["name"], path, request["format"])
         self._send({"type": "table", "id": request["id"], "problem": problem})
 
     def _send_item(self, item: dict) -> None:
-        """Something to show: texts in the header, bytes behind it. The value of a cell goes with the cell's end."""
+        """Send an item: texts in the header, bytes after it. The value of a cell is sent with the end of the cell."""
         data = item["data"]
         binary = {mime: form for mime, form in data.items() if isinstance(form, bytes)}
         header = {"type": "result", "id": self._run_id, "kind": item["kind"], "data": data}
@@ -229,7 +228,7 @@ class Worker:
             raise KeyboardInterrupt
 
     def _fork_twin(self) -> bool:
-        """Fork a dormant copy of this moment; True in the copy, once it was woken to take over."""
+        """Fork a dormant copy of the present state. Returns True in the copy, once it is woken to take over."""
         token = os.urandom(16)
         made = self._twins.make()
         if made is None:
@@ -242,12 +241,11 @@ class Worker:
         return False
 
     def _warm(self) -> None:
-        """Touch what the next run will touch, while nobody waits: after a fork, the first write to a page is slow."""
+        """Touch the memory that the next run will touch, while nobody waits: after a fork, first writes are slow."""
         self._is_rehearsal = True
         with self._runner.rehearsal():
-            values.attempt(
-                lambda: self._run(REHEARSAL)
-            )  # a program may have damaged what this needs: the next run will tell
+            # A program may have broken what this needs; then the next run reports it.
+            values.attempt(lambda: self._run(REHEARSAL))
         self._is_rehearsal = False
 
     def _end_output(self, mark: str) -> bool:
@@ -270,5 +268,5 @@ class Worker:
 
 
 def _is_clean_exit(error: BaseException) -> bool:
-    """`exit()` and `sys.exit(0)` end a program well."""
+    """Return whether this is `exit()` or `sys.exit(0)`, which end a program without an error."""
     return type(error) is SystemExit and error.code in (None, 0)

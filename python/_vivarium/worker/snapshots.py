@@ -11,7 +11,7 @@ from _vivarium.worker.removal import remove
 
 MAX_DEPTH = 100  # levels of directories; also keeps every path well below the kernel's limit
 MAX_PATH_BYTES = 3_000
-SETTLED_NS = 50_000_000  # a file changed later than this before the look may change again without a trace in its times
+SETTLED_NS = 50_000_000  # a file changed more recently may change again with the same times
 Identity = tuple[int, ...]
 
 
@@ -44,7 +44,7 @@ class Snapshots:
         self._known: dict[str, tuple[Identity, str]] = {}  # path: the file as it was seen, and its copy
 
     def take(self) -> Manifest | str:
-        """Copy what changed since the last time; returns the reason instead when the workspace is too large."""
+        """Copy what changed since the last time. Returns the reason instead if the workspace is too large."""
         shut: dict[str, int] = {}
         try:
             os.makedirs(self._store, mode=0o700, exist_ok=True)
@@ -57,7 +57,7 @@ class Snapshots:
                 _quietly_chmod(folder, mode)
 
     def restore(self, manifest: Manifest) -> list[str]:
-        """Make the workspace as it was; returns what could not be restored."""
+        """Restore the workspace. Returns what could not be restored."""
         notes: list[str] = []
         try:
             present = self._remove_new(manifest, notes)
@@ -74,7 +74,7 @@ class Snapshots:
         return notes
 
     def forget(self, manifests_in_use: Iterable[Manifest | str | None]) -> None:
-        """Remove copies that no manifest in use refers to; what `take` gave instead of a manifest refers to none."""
+        """Remove copies that no manifest in use refers to. Reasons that `take` returned instead refer to none."""
         used = set()
         for manifest in manifests_in_use:
             if isinstance(manifest, Manifest):
@@ -92,7 +92,7 @@ class Snapshots:
         return os.path.join(self._workspace, path)
 
     def _survey(self, shut: dict[str, int]) -> dict[str, os.stat_result] | str:
-        """Return what there is, or the reason why it is too much."""
+        """Return all paths with their state, or the reason why there are too many."""
         found: dict[str, os.stat_result] = {}
         total = 0
         for path, status in _walk(self._workspace, shut):
@@ -221,7 +221,7 @@ def _walk(root: str, shut: dict[str, int], within: Manifest | None = None) -> It
 
 
 def _list(folder: str, shut: dict[str, int]) -> list[tuple[str, os.stat_result]]:
-    """Return the names in a directory with their state; what is gone by then is left out."""
+    """Return the names in a directory with their state, without those that vanish meanwhile."""
     mode = stat.S_IMODE(os.lstat(folder).st_mode)
     if mode & 0o700 != 0o700:
         shut[folder] = mode
@@ -256,7 +256,7 @@ def _copy_bytes(source: int, target: int, size: int) -> None:
 
 
 def _overwrite(source: str, target: str) -> bool:
-    """Write the content into the file that is there, so that it stays the same file for whoever has it open."""
+    """Write the content into the existing file, so that processes which have it open still see the same file."""
     try:
         os.chmod(target, 0o600)
         flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -276,7 +276,7 @@ def _quietly_chmod(path: str, mode: int) -> None:
     try:
         os.chmod(path, mode)
     except OSError:
-        return  # not ours: whoever needs it open will say so
+        return  # not ours; a later step that needs it open reports the error
 
 
 def _quietly_unlink(path: str) -> None:

@@ -16,7 +16,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Twins:
-    """Makes and drops the copies; a copy sleeps until the enclosure's pid 1 wakes it with SIGUSR1."""
+    """Makes and drops the copies. A copy sleeps until the pid 1 of the enclosure wakes it with SIGUSR1."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self.delay_ms = settings.twin_delay_s * 1000
@@ -32,7 +32,7 @@ class Twins:
         self._previous_manifest: Manifest | str | None = None
 
     def admit(self, admission: Admission) -> None:
-        """There is a session now, with limits and a wish for twins or none."""
+        """Take over the limits of a session, and whether it wants twins."""
         self._is_enabled = admission.twins
         self._limit = admission.memory_bytes
         self._base = _anonymous_bytes()
@@ -40,11 +40,11 @@ class Twins:
 
     @property
     def is_due(self) -> bool:
-        """The present state has no twin yet."""
+        """Return whether the present state still needs a twin."""
         return self._is_stale
 
     def begin_change(self) -> None:
-        """A run is about to change the state: the present twin becomes the one to roll back to."""
+        """Call before a run changes the state: the present twin becomes the one to roll back to."""
         if self._previous is not None:
             self._drop(self._previous)
         self._previous, self._present = self._present, None
@@ -52,12 +52,12 @@ class Twins:
         self._is_stale = self._is_enabled
 
     def foresee(self) -> None:
-        """Find out, after a change, what will keep the present state from having a twin."""
+        """Find out, after a change, what prevents a twin of the present state."""
         if self._is_stale:
             self.problem = self._obstacle()
 
     def make(self) -> int | None:
-        """Fork a copy of this moment: its pid, None when that is not possible now, 0 in the copy once it was woken."""
+        """Fork a copy. Returns its pid, None if that is not possible now, or 0 in the copy once it is woken."""
         self._is_stale = False
         self._reap()
         self.problem = self._obstacle()
@@ -81,14 +81,14 @@ class Twins:
         return pid
 
     def renew(self) -> None:
-        """The present twin may be gone: make another at the next quiet moment."""
+        """Drop the present twin, which may be gone, and make another at the next quiet moment."""
         if self._present is not None:
             self._drop(self._present)
             self._present = None
         self._is_stale = self._is_enabled
 
     def restore_files(self, is_wanted: bool) -> str:
-        """Make the workspace as it was when this copy was made; what was done, in words."""
+        """Restore the workspace to the moment when this copy was made. Returns what was done."""
         if not is_wanted:
             return "kept"
         if isinstance(self._manifest, str):
@@ -97,7 +97,7 @@ class Twins:
         return "restored"
 
     def clear_files(self) -> str:
-        """Make the workspace as empty as it was when the session began."""
+        """Empty the workspace, as it was when the session began."""
         self._snapshots.restore(Manifest({}))
         return "restored"
 
@@ -112,9 +112,9 @@ class Twins:
 
     def _sleep(self, randomness: object) -> None:
         """In the copy: wait to be woken, then carry on as the worker."""
-        os.setpgid(0, 0)  # a signal to the worker's process group is not for its twin
+        os.setpgid(0, 0)  # signals to the worker's process group must not reach its twin
         signal.sigwait({signal.SIGUSR1})
-        if randomness is not None:  # forking re-seeds `random`; a twin is the same to the last bit
+        if randomness is not None:  # forking reseeds `random`, but a twin must have the same state
             sys.modules["random"].setstate(randomness)
         self._present = self._previous = None
         self._dropped = []
@@ -125,7 +125,7 @@ class Twins:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            return  # the program has waited for it as for a child of its own
+            return  # the program has already waited for it
         self._dropped.append(pid)
 
     def _reap(self) -> None:
@@ -151,7 +151,7 @@ def _thread_count() -> int:
 
 
 def _arrow_threads() -> int:
-    """Return how many threads may belong to Arrow's pools. Copies create those again; nothing else tells them apart."""
+    """Return how many threads may belong to Arrow's pools. Copies create those again."""
     arrow = sys.modules.get("pyarrow.lib")
     if arrow is None or len(sys._current_frames()) > 1:  # Python knows of others
         return 0

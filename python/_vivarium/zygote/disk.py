@@ -1,4 +1,4 @@
-"""Measures how much a session has written, a little at a time: its tree is hostile and the zygote has other work."""
+"""Measures the files of a session in small steps: the tree is hostile, and the zygote has other work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OVERDRAFT = 256 << 20
 
 
 def _entries(listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
-    """What can be read of a directory that others change meanwhile."""
+    """Yield entries of a directory that may change meanwhile; stops at an error."""
     try:
         yield from listing
     except OSError:
@@ -21,7 +21,7 @@ def _entries(listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
 
 
 class DiskMeter:
-    """Walks a tree over and over; links are not followed."""
+    """Walks a tree again and again. Does not follow links."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         self.is_measured = False
@@ -35,11 +35,11 @@ class DiskMeter:
         self._walk = self._walk_once()
 
     def allow(self, size: int) -> None:
-        """Let it be as large as that, if that is more than the limit, and not far more."""
+        """Allow this size if it is above the limit, but at most the ceiling."""
         self._max_bytes = max(self.limit, min(size, self.ceiling))
 
     def is_over(self) -> bool:
-        """Go on with the walk for a moment; whether what it has found so far is too much."""
+        """Continue the walk for a moment. Returns whether it has already found too much."""
         deadline = time.monotonic() + LOOK_SECONDS
         for _ in self._walk:
             if self._bytes > self._max_bytes or self._entries > MAX_ENTRIES:
@@ -50,7 +50,7 @@ class DiskMeter:
         return False
 
     def measure(self) -> int | None:
-        """Go on with the walk for a moment; the size once it is known."""
+        """Continue the walk for a moment. Returns the size if the walk is complete, else None."""
         deadline = time.monotonic() + LOOK_SECONDS
         for _ in self._walk:
             if time.monotonic() > deadline:

@@ -10,11 +10,11 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # which is slow to load
+    from typing import Any  # slow to load
 
 
 def preload(names: list[str]) -> dict[str, str]:
-    """Import each library; what could not be imported, with the reason."""
+    """Import each library. Returns the reason for each that could not be imported."""
     if names:
         gc.enable()  # garbage left between what stays would spread it over more pages, each of which a session copies
     failures: dict[str, str] = {}
@@ -29,7 +29,7 @@ def preload(names: list[str]) -> dict[str, str]:
                 rehearse(sys.modules[name])
             except Exception as error:
                 failures[name] = f"warm-up: {type(error).__name__}: {error}"
-    if names:  # else there is little to collect, and somebody waits for the first result
+    if names:  # otherwise there is little to collect, and a caller waits for the first result
         gc.collect()
     gc.freeze()  # the collector must not touch, and so copy, what sessions share
     gc.enable()
@@ -37,7 +37,7 @@ def preload(names: list[str]) -> dict[str, str]:
 
 
 def _draw_once(pyplot: Any) -> None:
-    """The first figure is slow (fonts, caches): drawn here, no session pays for it."""
+    """Draw a figure here: the first one is slow (fonts, caches), and now no session has to wait for it."""
     figure = pyplot.figure()
     pyplot.plot([1, 2])
     pyplot.title("warm")
@@ -46,7 +46,7 @@ def _draw_once(pyplot: Any) -> None:
 
 
 def _compute_once(pandas: Any) -> None:
-    """What pandas makes on first use is shared by all sessions if it is made here, and else by none."""
+    """Use pandas once: what it builds on first use is then shared by all sessions."""
     frame = pandas.DataFrame(
         {"key": ["a", "b"] * 50, "value": range(100), "date": pandas.date_range("2024-01-01", periods=100)}
     )
@@ -62,5 +62,5 @@ def _compute_once(pandas: Any) -> None:
 
 
 def thread_count() -> int:
-    """Threads of this process; a zygote must have one."""
+    """Return the number of threads of this process; a zygote must have one."""
     return len(os.listdir("/proc/self/task"))

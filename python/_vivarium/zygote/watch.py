@@ -152,7 +152,7 @@ class Watch:
         return seen
 
     def _times(self, watched: WatchedEnclosure, worker: int) -> tuple[float, float]:
-        """Processor time of all processes, ended children included, and of the main thread of the worker."""
+        """Return the processor time of all processes, with ended children, and of the main thread of the worker."""
         ticks = sum(sum(_ticks(f"/proc/{pid}/stat")) for pid in _tree(self._roots(watched)))
         return ticks / CLOCK_TICKS, sum(_ticks(f"/proc/{worker}/task/{worker}/stat")[:2]) / CLOCK_TICKS
 
@@ -166,7 +166,7 @@ class Watch:
 
 
 def _tree(roots: tuple[int, ...]) -> Iterator[int]:
-    """The processes below and including `roots`, each once."""
+    """Yield `roots` and all processes below them, each once."""
     seen: set[int] = set()
     pending = list(roots)
     while pending:
@@ -179,7 +179,7 @@ def _tree(roots: tuple[int, ...]) -> Iterator[int]:
 
 
 def _outer_pids(pids: tuple[int, ...]) -> tuple[int, ...]:
-    """The numbers in a /proc of the outer pid namespace for those of our own."""
+    """Return the pids of the outer namespace for pids of our own."""
     found = {}
     for name in os.listdir("/proc"):
         try:
@@ -204,7 +204,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _status(pid: int) -> dict:
-    """The few lines of /proc/PID/status that matter; sizes in bytes, NSpid as the innermost number."""
+    """Return the relevant lines of /proc/PID/status; sizes in bytes, NSpid as the innermost number."""
     found: dict = {}
     try:
         with open(f"/proc/{pid}/status", errors="replace") as file:  # a process can call itself anything
@@ -224,7 +224,7 @@ def _status(pid: int) -> dict:
 
 
 def _ticks(path: str) -> list[int]:
-    """User and system time, its own and that of its ended children, from a file of the kernel's kind `stat`."""
+    """Return user and system time of a process and of its ended children, from a `stat` file in /proc."""
     try:
         with open(path, errors="replace") as file:
             return [int(field) for field in file.read().rpartition(")")[2].split()[11:15]]

@@ -68,7 +68,7 @@ class Namespace(unittest.TestCase):
         session = Session("x = 10", "x * 2", "_ + 1\nNone\n_", "for _ in range(3): pass\n7", "_")
         self.assertEqual(session.values, [[], ["20"], ["21", "21"], ["7"], ["2"]])
 
-    def test_it_is_main(self) -> None:
+    def test_the_namespace_is_the_main_module(self) -> None:
         session = Session(
             "class A: pass\nimport pickle, sys\npickle.loads(pickle.dumps(A())).__class__ is A",
             "if __name__ == '__main__':\n    print('yes')",
@@ -85,11 +85,11 @@ class Namespace(unittest.TestCase):
         )
         self.assertEqual((session.errors, session.values[-1]), ([None] * 4, ["1"]))
 
-    def test_future_features_last(self) -> None:
+    def test_future_features_apply_to_later_cells(self) -> None:
         session = Session("from __future__ import annotations", "def f(x: nothing): pass\nf.__annotations__")
         self.assertEqual(session.values[1], ["{'x': 'nothing'}"])
 
-    def test_errors_show_the_cell_alone(self) -> None:
+    def test_errors_show_only_the_cell(self) -> None:
         trace = Session("1/0").reports[0]["error"]["traceback"]
         self.assertIn("line 1, in <module>\n    1/0\n", trace)
         self.assertNotIn("runner.py", trace)
@@ -110,16 +110,16 @@ class Guards(unittest.TestCase):
                 )
                 self.assertNotIn("streams.py", error["traceback"])
 
-    def test_exit_ends_the_cell_alone(self) -> None:
+    def test_exit_ends_only_the_cell(self) -> None:
         session = Session("exit(3)", "quit()", "import sys; sys.exit('bye')", "exit", "1")
         self.assertEqual(session.errors, ["SystemExit"] * 3 + [None] * 2)
 
-    def test_children_find_their_input_at_its_end(self) -> None:
+    def test_children_read_an_empty_standard_input(self) -> None:
         self.assertEqual(Session("import os; os.system('cat')").values, [["0"]])
 
 
 class Async(unittest.TestCase):
-    def test_await_at_top_level(self) -> None:
+    def test_a_cell_may_await_at_top_level(self) -> None:
         session = Session(
             "import asyncio\nasync def f(): return 5\nasync def g():\n    yield 1\n    yield 2\nawait f()",
             "x = await f()\nx",
@@ -187,8 +187,8 @@ class Output(unittest.TestCase):
         print(f"1e6 lines: {session.values[1][0][:5]} s", file=sys.stderr)
         self.assertLess(float(session.values[1][0]), 3)
 
-    def test_lines_show_before_the_end(self) -> None:
-        # Each line is followed by a pause; the reader notes when it came.
+    def test_lines_are_sent_before_the_run_ends(self) -> None:
+        # Each line is followed by a pause; the reader notes when it arrived.
         for burst in (1, 500):
             with self.subTest(burst):
                 code = f"import time\nfor i in range({burst}): print(i)\ntime.sleep(0.06); print('now', time.time()); time.sleep(1)"
@@ -221,7 +221,7 @@ class Output(unittest.TestCase):
         self.assertEqual(session.values, [["1"]])
         self.assertIn("ZeroDivisionError", session.err)
 
-    def test_stderr_shows_at_once_and_odd_text_passes(self) -> None:
+    def test_stderr_is_sent_at_once_and_odd_text_passes(self) -> None:
         session = Session(
             "import sys, os\nsys.stderr.write('a'); os.write(2, b'b'); sys.stderr.write('c')\nprint('\\ud800 ä')"
         )
@@ -244,7 +244,7 @@ class Damage(unittest.TestCase):
             self.assertEqual(session.errors[0], None, session.reports)
         return session
 
-    def test_streams(self) -> None:
+    def test_damaged_streams_are_restored(self) -> None:
         damages = [
             "import sys, io; sys.stdout = io.StringIO()",
             "import sys; sys.stdout.close(); sys.stderr.close(); sys.stdin.close()",
@@ -266,7 +266,7 @@ class Damage(unittest.TestCase):
                 if "kept" in damage:
                     self.assertIn("kept\n", session.out)
 
-    def test_signals_and_timers(self) -> None:
+    def test_signals_and_timers_are_restored(self) -> None:
         self.check("import signal; signal.setitimer(signal.ITIMER_REAL, 0.3)", "import time; time.sleep(0.5)\nTrue")
         self.check(
             "import signal; signal.signal(signal.SIGALRM, print); signal.alarm(1)",
@@ -281,7 +281,7 @@ class Damage(unittest.TestCase):
             "import signal; not signal.pthread_sigmask(signal.SIG_BLOCK, ())",
         )
 
-    def test_hooks_and_limits(self) -> None:
+    def test_hooks_and_limits_are_restored(self) -> None:
         self.check("import sys; sys.settrace(lambda *a: 1/0)", errors=True, then="sys.gettrace() is None")
         self.check("import sys; sys.setprofile(lambda *a: 1/0)", errors=True, then="sys.getprofile() is None")
         self.check("import sys; sys.setrecursionlimit(60)", errors=True, then="sys.getrecursionlimit() >= 1000")
@@ -289,7 +289,7 @@ class Damage(unittest.TestCase):
         self.check("import sys; sys.displayhook = sys.excepthook = None", then="callable(sys.displayhook)")
         self.check("import os; x = os.umask(0o777)", then="import os; os.umask(0o22) != 0o777")
 
-    def test_modules(self) -> None:
+    def test_removed_modules_are_restored(self) -> None:
         self.check("import sys; del sys.modules['warnings'], sys.modules['__main__'], sys.modules['os']")
         self.check("import sys; sys.modules['warnings'] = None", then="import warnings; warnings.warn('x')\nTrue")
         self.check(
@@ -297,7 +297,7 @@ class Damage(unittest.TestCase):
             then="import warnings; warnings.warn('y')\nTrue",
         )
 
-    def test_directories(self) -> None:
+    def test_a_removed_directory_is_left(self) -> None:
         session = Session(
             "import os; home = os.getcwd(); os.mkdir('d'); os.chdir('d')",
             "os.path.basename(os.getcwd())",
@@ -306,7 +306,7 @@ class Damage(unittest.TestCase):
         )
         self.assertEqual((session.values[1], session.values[3]), (["'d'"], ["True"]))
 
-    def test_an_interrupt_in_plain_code(self) -> None:
+    def test_an_interrupt_ends_plain_code(self) -> None:
         session = Session("print('a', end='')\nimport time\ntime.sleep(20)", "print('b')", interrupt_after=0.8)
         self.assertEqual((session.errors, session.out), (["KeyboardInterrupt", None], "ab\n"))
 

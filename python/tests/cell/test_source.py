@@ -36,7 +36,7 @@ def failure(code: str) -> SyntaxError:
 
 
 def is_coroutine(code: str) -> bool:
-    """Tell whether the one piece of a cell must be awaited."""
+    """Return whether the only piece of a cell must be awaited."""
     [(piece, _)] = prepare(code, filename="<cell>", echo="all", flags=0).pieces
     return bool(piece.co_flags & inspect.CO_COROUTINE)
 
@@ -78,10 +78,10 @@ class Indentation(unittest.TestCase):
         self.assertEqual(values, ["a\n      b"])
         self.assertEqual(namespace["f"].__code__.co_firstlineno, 5)
 
-    def test_tabs_and_windows_line_ends(self) -> None:
+    def test_tabs_and_windows_line_ends_are_understood(self) -> None:
         self.assertEqual(run("\tx = 1\r\n\tx + 1\r\n")[0], [2])
 
-    def test_future_imports_in_an_indented_block(self) -> None:
+    def test_future_imports_work_in_an_indented_block(self) -> None:
         prepared = prepare("  from __future__ import annotations\n  x = 1", filename="<c>", echo="all", flags=0)
         self.assertTrue(prepared.flags & __future__.annotations.compiler_flag)
 
@@ -90,7 +90,7 @@ class Indentation(unittest.TestCase):
         self.assertIsInstance(failure("    x = 1\ny = 2"), IndentationError)
         self.assertIsInstance(failure("    x = 1\nelse:\n    y = 2"), SyntaxError)
 
-    def test_errors_inside_of_an_indented_block_name_the_given_line(self) -> None:
+    def test_errors_inside_an_indented_block_name_the_original_line(self) -> None:
         error = failure("    x = 1\n    y = = 2\n")
         self.assertEqual((error.lineno, error.text.strip()), (2, "y = = 2"))
         error = failure("    x = 1\n    for i in x:\n    pass\n")
@@ -99,7 +99,7 @@ class Indentation(unittest.TestCase):
 
 
 class Future(unittest.TestCase):
-    def test_features_last_for_later_cells(self) -> None:
+    def test_features_apply_to_later_cells(self) -> None:
         first = prepare("from __future__ import annotations", filename="<1>", echo="all", flags=0)
         _, namespace = run("def f(x: missing): pass", flags=first.flags)
         self.assertEqual(namespace["f"].__annotations__, {"x": "missing"})
@@ -119,16 +119,16 @@ class Future(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_line_and_text(self) -> None:
+    def test_a_syntax_error_has_line_and_text(self) -> None:
         error = failure("x = 1\nprint(1 2)\n")
         self.assertEqual((error.filename, error.lineno, error.text.rstrip()), ("<cell>", 2, "print(1 2)"))
 
-    def test_null_bytes_and_surrogates(self) -> None:
+    def test_null_bytes_and_surrogates_are_syntax_errors(self) -> None:
         self.assertIn("null bytes", failure("x = 1\ny = '\0'").msg)
         error = failure("x = 1\ny = '\ud800'")
         self.assertEqual((error.lineno, error.offset), (2, 6))
 
-    def test_code_nested_too_deeply(self) -> None:
+    def test_deeply_nested_code_is_a_syntax_error(self) -> None:
         for code in ("(" * 5000, "-" * 200_000 + "1", "x" + ".x" * 50_000, "[" * 150 + "]" * 150, "if 1:\n" * 3):
             with self.subTest(code[:10]):
                 self.assertIsInstance(failure(code) if code[0] != "[" else SyntaxError(), SyntaxError)
@@ -136,13 +136,13 @@ class Errors(unittest.TestCase):
     def test_a_bad_statement_late_in_the_cell_is_found_before_anything_runs(self) -> None:
         self.assertEqual(failure("print(1)\nreturn 5").lineno, 2)
 
-    def test_numbers_with_too_many_digits(self) -> None:
+    def test_a_number_with_too_many_digits_is_a_syntax_error(self) -> None:
         try:
             prepare("1" * 100_000, filename="<c>", echo="all", flags=0)
         except SyntaxError:
             pass
 
-    def test_warnings_turned_into_errors(self) -> None:
+    def test_a_warning_turned_into_an_error_is_a_syntax_error(self) -> None:
         import warnings
 
         with warnings.catch_warnings():
@@ -173,7 +173,7 @@ class Notebook(unittest.TestCase):
         self.assertEqual(run(code)[0], [3])
         self.assertEqual(run("%%time\nfrom __future__ import annotations\n5")[0], [5])
 
-    def test_indented_cells_and_line_numbers(self) -> None:
+    def test_notebook_lines_in_indented_cells_keep_line_numbers(self) -> None:
         values, namespace = run("    !pip \\\n      install\n    def f(): pass\n    7\n")
         self.assertEqual((values[-1], namespace["f"].__code__.co_firstlineno), (7, 3))
 
@@ -188,7 +188,7 @@ class Notebook(unittest.TestCase):
         self.assertEqual(error.lineno, 2)
         self.assertIn("magics are not available: %%bash", error.msg)
 
-    def test_many_lines_do_not_take_for_ever(self) -> None:
+    def test_many_notebook_lines_are_replaced_quickly(self) -> None:
         self.assertEqual(run("x = 0\n" + "!ls\n" * 300 + "x = 1\n" + "!ls\n" * 300 + "x", echo="last")[0], [1])
 
 
@@ -201,7 +201,7 @@ class Async(unittest.TestCase):
 
 
 class Looking(unittest.TestCase):
-    def test_what_only_looks(self) -> None:
+    def test_expressions_without_calls_only_look(self) -> None:
         for code in (
             "x",
             "x.y[1:2]",
@@ -218,7 +218,7 @@ class Looking(unittest.TestCase):
             with self.subTest(code):
                 self.assertTrue(prepare(code, filename="<c>", echo="all", flags=0).looks_only)
 
-    def test_what_may_change_something(self) -> None:
+    def test_everything_else_may_change_something(self) -> None:
         codes = (
             "f()",
             "x = 1",
@@ -240,7 +240,7 @@ class Looking(unittest.TestCase):
 
 
 class Source(unittest.TestCase):
-    def test_inspect_finds_functions(self) -> None:
+    def test_inspect_finds_the_source_of_functions(self) -> None:
         _, namespace = run("x = 1\ndef f():\n    return 2  # here\n")
         self.assertEqual(inspect.getsource(namespace["f"]), "def f():\n    return 2  # here\n")
 
@@ -252,7 +252,7 @@ class Source(unittest.TestCase):
         linecache.checkcache()
         self.assertIn("<old 5>", linecache.cache)
 
-    def test_the_documented_indented_example(self) -> None:
+    def test_the_documented_indented_example_runs(self) -> None:
         code = """
             numbers = [1, 2, 3]
             summary = {'sum': sum(numbers)}

@@ -14,7 +14,7 @@ def raised_by(code: str) -> Description:
         for piece, _ in prepare(code, filename="<cell 7>", echo="all", flags=0).pieces:
             eval(piece, namespace)
     except BaseException as error:
-        # The frames of this test stand for the worker's: cut them.
+        # The frames of this test take the place of those of the worker: cut them.
         attribute = BaseException.__dict__["__traceback__"]
         frames = attribute.__get__(error)
         while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
@@ -25,7 +25,7 @@ def raised_by(code: str) -> Description:
 
 
 class Plain(unittest.TestCase):
-    def test_a_standard_traceback_with_source(self) -> None:
+    def test_a_traceback_shows_the_source(self) -> None:
         found = raised_by("def f():\n    return 1 / 0\nf()\n")
         self.assertEqual((found["name"], found["value"]), ("ZeroDivisionError", "division by zero"))
         lines = [line for line in found["traceback"].splitlines() if not set(line) <= set(" ^~")]
@@ -37,7 +37,7 @@ class Plain(unittest.TestCase):
             "    return 1 / 0",
             "ZeroDivisionError: division by zero",
         ]
-        if sys.version_info >= (3, 13):  # shows the call as it stands
+        if sys.version_info >= (3, 13):  # shows the source of the call
             expected[2] = lines[2]
         self.assertEqual(lines, expected)
 
@@ -47,14 +47,14 @@ class Plain(unittest.TestCase):
         self.assertIn("^", found["traceback"])
         self.assertNotIn("source.py", found["traceback"])
 
-    def test_causes_and_contexts(self) -> None:
+    def test_causes_and_contexts_are_shown(self) -> None:
         found = raised_by("try:\n    1/0\nexcept Exception as e:\n    raise ValueError('x') from e")
         self.assertIn("direct cause", found["traceback"])
         found = raised_by("try:\n    1/0\nexcept Exception:\n    raise ValueError('x')")
         self.assertIn("During handling", found["traceback"])
 
     @unittest.skipIf(sys.version_info < (3, 11), "notes and groups came with 3.11")
-    def test_notes_and_groups(self) -> None:
+    def test_notes_and_groups_are_shown(self) -> None:
         found = raised_by(
             "e = ValueError('x'); e.add_note('look here')\nraise ExceptionGroup('many', [e, KeyError(1)])"
         )
@@ -66,7 +66,7 @@ class Plain(unittest.TestCase):
         self.assertEqual(found["name"], "RecursionError")
         self.assertIn("repeated", found["traceback"])
 
-    def test_very_deep_stacks(self) -> None:
+    def test_very_deep_stacks_keep_head_and_tail(self) -> None:
         limit = sys.getrecursionlimit()
         try:
             code = "import sys; sys.setrecursionlimit(9000)\ndef f(n):\n    g(n - 1) if n else 1/0\n"
@@ -85,7 +85,7 @@ class Bounds(unittest.TestCase):
         self.assertTrue(found["value"].startswith("axx") and found["value"].endswith("xxz"))
         self.assertRegex(found["traceback"], r"\.\.\. \d+ characters left out \.\.\.")
 
-    def test_long_names(self) -> None:
+    def test_long_names_are_cut(self) -> None:
         self.assertLessEqual(len(raised_by("raise type('E' * 5000, (Exception,), {})('x')")["name"]), 200)
 
     def test_surrogates_are_replaced(self) -> None:
@@ -93,7 +93,7 @@ class Bounds(unittest.TestCase):
         self.assertEqual(found["value"], "a\ufffdb")
         found["traceback"].encode("utf-8")
 
-    def test_a_chain_of_many_thousands(self) -> None:
+    def test_a_chain_of_thousands_shows_the_newest_exception(self) -> None:
         code = "e = None\nfor i in range(50_000):\n    n = ValueError(i); n.__context__ = e; e = n\nraise e"
         self.assertEqual(raised_by(code)["value"], "49999")
 
@@ -112,7 +112,7 @@ raise Evil('x')
 
 
 class Hostile(unittest.TestCase):
-    def test_methods_and_attributes_that_raise(self) -> None:
+    def test_methods_and_attributes_may_raise(self) -> None:
         bodies = [
             "def __str__(s): 1/0",
             "def __str__(s): raise SystemExit",
@@ -138,7 +138,7 @@ class Hostile(unittest.TestCase):
                     self.assertIn("Evil", found["traceback"])
                     self.assertTrue(all(type(text) is str for text in found.values()))
 
-    def test_odd_syntax_errors(self) -> None:
+    def test_odd_syntax_errors_are_described(self) -> None:
         codes = [
             "raise SyntaxError('x', ('f', 'a', 'b', 5))",
             "raise SyntaxError('x', ('f', -5, 10**30, 'text', 10**30, -4))",
@@ -149,7 +149,7 @@ class Hostile(unittest.TestCase):
             with self.subTest(code):
                 self.assertEqual(raised_by(code)["name"], "SyntaxError")
 
-    def test_messages_of_a_str_subclass(self) -> None:
+    def test_a_message_may_be_a_str_subclass(self) -> None:
         body = "class S(str):\n    isascii = encode = __getitem__ = __len__ = __str__ = lambda *a: 1/0\n"
         found = raised_by(body + "class E(Exception):\n    def __str__(s): return S('hi')\nraise E")
         self.assertEqual((found["value"], type(found["value"])), ("hi", str))
@@ -162,13 +162,13 @@ class Hostile(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             describe(Slow())
 
-    def test_cycles(self) -> None:
+    def test_cyclic_chains_end(self) -> None:
         self.assertEqual(
             raised_by("e = ValueError(1); f = KeyError(2); e.__cause__ = f; f.__cause__ = e\nraise e")["name"],
             "ValueError",
         )
 
-    def test_loaders_of_the_program(self) -> None:
+    def test_a_loader_of_the_program_may_raise(self) -> None:
         code = "class L:\n    def get_source(self, n): raise SystemExit\n__loader__ = L(); __spec__ = L()\n"
         code += "exec(compile('1/0', 'nowhere.py', 'exec'))"
         self.assertEqual(raised_by(code)["name"], "ZeroDivisionError")

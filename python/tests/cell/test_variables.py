@@ -24,7 +24,7 @@ class Plain:
 
 
 class Evil:
-    """An object that resists to be looked at."""
+    """An object whose every method fails."""
 
     def __init__(self) -> None:
         object.__setattr__(self, "number", 1)
@@ -50,7 +50,7 @@ def changed(value: object, change: object) -> list[str]:
 
 
 class Changes(unittest.TestCase):
-    def test_added_changed_removed(self) -> None:
+    def test_added_changed_and_removed_names_are_listed(self) -> None:
         ledger = Ledger({"helper": print})
         space: dict[str, object] = {"b": 1, "a": "x", "_hidden": 1, "math": math, "helper": print, "gone": 1}
         self.assertEqual(ledger.changes(space), {"added": ["a", "b", "gone"], "changed": [], "removed": []})
@@ -59,7 +59,7 @@ class Changes(unittest.TestCase):
         space["helper"] = 5
         self.assertEqual(ledger.changes(space), {"added": ["helper"], "changed": ["b"], "removed": ["gone"]})
 
-    def test_rebinding(self) -> None:
+    def test_rebinding_is_a_change(self) -> None:
         pairs = [
             (1, 2),
             (-1, -2),
@@ -79,12 +79,12 @@ class Changes(unittest.TestCase):
                 ledger.changes({"x": old})
                 self.assertEqual(ledger.changes({"x": new})["changed"], ["x"])
 
-    def test_equal_values_are_no_change(self) -> None:
+    def test_equal_values_are_not_a_change(self) -> None:
         ledger = Ledger()
         ledger.changes({"x": float("nan"), "y": "".join(["a", "b"]), "z": 5.5})
         self.assertEqual(ledger.changes({"x": float("nan"), "y": "".join(["a", "b"]), "z": 11 / 2})["changed"], [])
 
-    def test_changes_in_place(self) -> None:
+    def test_changes_in_place_are_noticed(self) -> None:
         cases = [
             ([1, 2], lambda v: v.append(3)),
             ([1, 2], lambda v: v.__setitem__(0, 5)),
@@ -118,7 +118,7 @@ class Changes(unittest.TestCase):
         found = Ledger().changes({f"v{number:05}": number for number in range(300)})
         self.assertEqual((len(found["added"]), found["omitted"]), (200, 100))
 
-    def test_hostile_objects_are_never_asked(self) -> None:
+    def test_hostile_objects_are_never_called(self) -> None:
         kind = Meta("Kind", (), {})
         evil = [Evil(), kind(), kind, type("L", (list,), {"__len__": Evil._fail, "__iter__": Evil._fail})([1])]
         property_dict = type("P", (), {"__dict__": property(Evil._fail)})()
@@ -141,7 +141,7 @@ class Changes(unittest.TestCase):
             ["list", "dict", "Evil", "Kind", "Meta", "L", "P", "tuple"],
         )
 
-    def test_hostile_modules_are_never_asked(self) -> None:
+    def test_hostile_modules_are_never_called(self) -> None:
         real = {name: sys.modules.get(name) for name in ("numpy", "pandas")}
         try:
             for fake in (Evil(), None, 5):
@@ -153,7 +153,7 @@ class Changes(unittest.TestCase):
                 if module is not None:
                     sys.modules[name] = module
 
-    def test_cycles_and_deep_nests(self) -> None:
+    def test_cycles_and_deep_nests_end(self) -> None:
         loop: list[object] = []
         loop.append(loop)
         wide = [[[0] * 1000 for _ in range(1000)] for _ in range(3)]
@@ -165,7 +165,7 @@ class Changes(unittest.TestCase):
 
 
 class Described(unittest.TestCase):
-    def test_a_list_of_variables(self) -> None:
+    def test_variables_are_described(self) -> None:
         def add(a: int, b: int) -> int:
             return a + b
 
@@ -196,7 +196,7 @@ class Described(unittest.TestCase):
 
 @unittest.skipIf(numpy is None or pandas is None, "numpy and pandas are not installed")
 class Tables(unittest.TestCase):
-    def test_arrays(self) -> None:
+    def test_changes_of_arrays_are_noticed(self) -> None:
         def first(value: object) -> None:
             value[(0,) * value.ndim] = 7  # type: ignore
 
@@ -229,7 +229,7 @@ class Tables(unittest.TestCase):
             }
         )
 
-    def test_frames(self) -> None:
+    def test_changes_of_tables_are_noticed(self) -> None:
         cases = [
             lambda v: v.__setitem__("new", 1),
             lambda v: v.loc.__setitem__((5, "sales"), -1.0),
@@ -243,7 +243,7 @@ class Tables(unittest.TestCase):
             with self.subTest(number):
                 self.assertEqual(changed(self.frame(), change), ["x"])
 
-    def test_other_tables(self) -> None:
+    def test_changes_of_series_and_indexes_are_noticed(self) -> None:
         self.assertEqual(changed(pandas.Series([1, 2, float("nan")]), lambda v: v.__setitem__(0, 5)), ["x"])
         self.assertEqual(changed(pandas.Series(["a", "b"], dtype="category"), lambda v: v.__setitem__(0, "b")), ["x"])
         self.assertEqual(changed(pandas.Series(["a", None], dtype="string"), lambda v: v.__setitem__(0, "b")), ["x"])
@@ -259,7 +259,7 @@ class Tables(unittest.TestCase):
         rude = type("Rude", (), dict.fromkeys(("__eq__", "__hash__", "__repr__", "__str__", "__bool__"), Evil._fail))
         self.assertEqual(changed(pandas.DataFrame({"o": [rude(), rude()]}), lambda v: v.__setitem__("a", 1)), ["x"])
 
-    def test_descriptions(self) -> None:
+    def test_arrays_and_tables_are_described(self) -> None:
         space = {
             "a": numpy.zeros((3, 4)),
             "d": self.frame(),
@@ -273,7 +273,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(found["i"]["description"], "Index int64 of 2")
         self.assertGreater(found["d"]["sizeBytes"], 700)
 
-    def test_big_data_is_quick(self) -> None:
+    def test_large_data_takes_bounded_time(self) -> None:
         space = {
             "array": numpy.random.rand(5_000, 2_000),
             "frame": pandas.DataFrame(numpy.random.rand(500_000, 10)).assign(text="x"),
@@ -291,7 +291,7 @@ class Tables(unittest.TestCase):
 
 
 class Speed(unittest.TestCase):
-    def test_small_variables_are_quick(self) -> None:
+    def test_many_small_variables_are_quick(self) -> None:
         space = {f"v{number}": [1, "text", 2.5, [1, 2], {"a": 1}][number % 5] for number in range(20)}
         ledger = Ledger()
         ledger.changes(space)

@@ -1,4 +1,4 @@
-"""Runs pieces of tests in children that may wall themselves in, and brings back what they returned or raised."""
+"""Runs parts of tests in children that may confine themselves, and returns what they returned or raised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Failed(AssertionError):
 
 
 def in_child(work: Callable[[], Any]) -> Any:
-    """Run `work` in a fork; its JSON-able result, or `Failed` with its traceback, or its signal."""
+    """Run `work` in a fork. Returns its result by way of JSON; raises `Failed` with its traceback or signal."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -45,22 +45,22 @@ def in_child(work: Callable[[], Any]) -> Any:
 
 
 def in_namespaces(work: Callable[[], Any], uid: int) -> Any:
-    """Run `work` as pid 1 of new namespaces; root needs no user namespace, `uid` others are taken first."""
+    """Run `work` as pid 1 of new namespaces, under `uid` if that is another user."""
     return in_child(lambda: _enter(work, uid))
 
 
 def identities() -> list[int]:
-    """Whom the tests can be: everybody when root, else only ourselves."""
+    """Return the user ids that tests can take: several as root, else only our own."""
     return [0, SESSION_UID, NOBODY] if os.getuid() == 0 else [os.getuid()]
 
 
 def needs_root(test: Any) -> Any:
-    """Skip, loudly, a test that only root can run."""
+    """Skip a test that only root can run, and say so."""
     return unittest.skipUnless(os.getuid() == 0, "needs root")(test)
 
 
 def errno_of(call: Callable[[], Any]) -> int:
-    """The error number with which `call` is refused; 0 when it works."""
+    """Return the error number with which `call` is refused; 0 if it works."""
     try:
         call()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Control groups are found, made, enforced and removed; the probe says what works."""
+"""Tests of control groups and of the probe."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GroupTest(unittest.TestCase):
         self.assertEqual(in_child(fill), {"signal": signal.SIGKILL})
         self.assertEqual(self.group.oom_kills(), 1)
 
-    def test_a_kill_spares_the_rest_of_the_group(self) -> None:
+    def test_a_kill_leaves_the_rest_of_the_group(self) -> None:
         def fill() -> object:
             self.group.attach(os.getpid())
             return in_child(lambda: len(bytearray(b"x") * (200 * MB)))
@@ -78,7 +78,7 @@ class GroupTest(unittest.TestCase):
 
         self.assertEqual(in_child(bomb), "stopped at 19")
 
-    def test_a_group_with_processes_is_not_removed_in_silence(self) -> None:
+    def test_removing_a_group_with_processes_reports_failure(self) -> None:
         def attempt() -> bool:
             self.group.attach(os.getpid())
             return self.group.remove(timeout_s=0.02)
@@ -87,7 +87,7 @@ class GroupTest(unittest.TestCase):
         self.assertTrue(self.group.remove())
         self.assertTrue(self.group.remove())
 
-    def test_the_same_groups_from_another_place(self) -> None:
+    def test_groups_can_be_rebased_to_another_path(self) -> None:
         cgroups = cgroup.find()
         places = {directory: f"/elsewhere/{index}" for index, directory in enumerate(cgroups.directories)}
         self.assertEqual(cgroups.rebased(places).directories, tuple(sorted(places.values())))
@@ -124,7 +124,7 @@ class Hierarchy(unittest.TestCase):
         hierarchy.enable(self.folder)
         self.assertEqual(Path(self.folder, "cgroup.subtree_control").read_text(), "+memory +pids")
 
-    def test_v2_files(self) -> None:
+    def test_a_v2_group_writes_and_reads_v2_files(self) -> None:
         for name in ("memory.max", "memory.swap.max", "pids.max", "cgroup.procs"):
             Path(self.folder, name).touch()
         Path(self.folder, "memory.events").write_text("low 0\noom 3\noom_kill 2\n")
@@ -140,7 +140,7 @@ class Hierarchy(unittest.TestCase):
         self.assertEqual(texts, [str(MB), "0", "7", "12"])
         self.assertEqual((group.oom_kills(), group.memory_bytes()), (2, 4096))
 
-    def test_none_says_what_to_do(self) -> None:
+    def test_a_machine_without_groups_says_what_to_do(self) -> None:
         reason = hierarchy.locate("", "").reason
         self.assertIn("mount cgroup2", reason)
         with self.assertRaisesRegex(RuntimeError, "mount cgroup2"):

@@ -1,4 +1,4 @@
-"""Landlock closes what is not named."""
+"""Tests of Landlock: it closes everything that is not named."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LandlockTest(unittest.TestCase):
         self.assertEqual(version, landlock.abi())
         return answer
 
-    def test_files(self) -> None:
+    def test_only_named_files_can_be_reached(self) -> None:
         def attempt() -> Any:
             here = self.folder
             with open(f"{here}/write/new", "w") as new, open("/dev/null", "w") as null:

@@ -1,4 +1,4 @@
-"""Kernel calls, identities and limits do what they promise, and say what failed."""
+"""Tests of system calls, identities and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.confine.confined import NOBODY, SESSION_UID, errno_of, identities, in
 
 
 class Kernel(unittest.TestCase):
-    def test_calls_go_by_name(self) -> None:
+    def test_system_calls_go_by_name(self) -> None:
         self.assertEqual(kernel.syscall("getpid"), os.getpid())
 
     def test_an_error_names_the_call(self) -> None:
@@ -29,8 +29,8 @@ class Kernel(unittest.TestCase):
         with self.assertRaisesRegex(OSError, "mount of nofs on /usr"):
             kernel.mount(None, "/usr", "nofs")
 
-    def test_descriptors_are_closed_but_for_those_to_keep(self) -> None:
-        def answered() -> Any:  # the pipe to the test must live on
+    def test_all_descriptors_but_the_kept_ones_are_closed(self) -> None:
+        def answered() -> Any:  # the pipe to the test must stay open
             highest = max(int(name) for name in os.listdir("/proc/self/fd"))
             keep = range(3, highest + 1)
             extra = [os.dup2(0, highest + 1 + n) for n in range(4)]
@@ -55,7 +55,7 @@ class Kernel(unittest.TestCase):
 
         in_child(parent)
         os.close(write_end)
-        self.assertEqual(os.read(read_end, 1), b"")  # end of file: nobody holds the other end any more
+        self.assertEqual(os.read(read_end, 1), b"")  # end of file: no process holds the other end
         os.close(read_end)
 
     def test_a_subreaper_adopts_orphans(self) -> None:
@@ -71,7 +71,7 @@ class Kernel(unittest.TestCase):
 
         self.assertTrue(in_child(attempt))
 
-    def test_hostname_and_loopback_of_our_own(self) -> None:
+    def test_a_namespace_has_its_own_hostname_and_loopback(self) -> None:
         def attempt() -> Any:
             kernel.set_hostname(b"enclosure")
             kernel.loopback_up()

@@ -1,4 +1,4 @@
-"""A built root shows what it was told to show, and nothing else."""
+"""Tests of building a root: it shows what was asked for, and nothing else."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class RootTest(unittest.TestCase):
             self.assertEqual((pids, set(texts), fs), (["1"], {""}, []))
             self.assertIn(write, (errno.EROFS, errno.EACCES))
 
-    def test_other_kinds_of_proc(self) -> None:
+    def test_proc_can_be_plain_outer_or_missing(self) -> None:
         counts = {
             kind: self.each(lambda: len(os.listdir("/proc")), proc=kind)[0] for kind in ("plain", "outer", "none")
         }
@@ -162,7 +162,7 @@ class RootTest(unittest.TestCase):
         self.assertGreater(counts["plain"], 10)
         self.assertGreater(counts["outer"], 10)
 
-    def test_devices_are_harmless_ones(self) -> None:
+    def test_only_harmless_devices_are_shown(self) -> None:
         def look() -> Any:
             with open("/dev/null", "wb") as null, open("/dev/urandom", "rb") as random:
                 null.write(random.read(8))

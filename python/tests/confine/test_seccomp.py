@@ -1,4 +1,4 @@
-"""The filter refuses what reaches past namespaces, and lets ordinary programs work."""
+"""Tests of the filter: it refuses what namespaces do not stop, and lets ordinary programs work."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Refusals(unittest.TestCase):
         flags = [getattr(kernel, kind) | signal.SIGCHLD for kind in kinds]
         self.assertEqual(filtered(lambda: [number_of("clone", flag, 0, 0, 0, 0) for flag in flags]), [errno.EPERM] * 7)
 
-    def test_socket_families_types_and_protocols(self) -> None:
+    def test_only_listed_socket_families_types_and_protocols_open(self) -> None:
         netlink, vsock, packet, alg = 16, 40, 17, 38
         stream, seqpacket, dccp, sctp = 1, 5, 6, 132
         cases = [
@@ -107,7 +107,7 @@ class Refusals(unittest.TestCase):
         expected = [errno.EAFNOSUPPORT, errno.EAFNOSUPPORT, 0, 0, errno.ESOCKTNOSUPPORT]
         self.assertEqual(filtered(attempt, families=()), expected)
 
-    def test_process_attributes(self) -> None:
+    def test_only_harmless_process_attributes_can_be_changed(self) -> None:
         set_name, set_vma, set_pdeathsig = 15, 0x53564D41, 1
         set_dumpable, set_seccomp, set_mm, set_ptracer = 4, 22, 35, 0x59616D61
         name = ctypes.create_string_buffer(b"name")
@@ -145,7 +145,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(filtered(attempt, shared_memory=True), [0, 0])
 
     @unittest.skipUnless(kernel.ARCH == "x86_64", "x32 exists on x86_64 only")
-    def test_another_abi_is_death(self) -> None:
+    def test_calls_of_another_abi_kill_the_process(self) -> None:
         call = ctypes.CDLL(None).syscall
         self.assertEqual(filtered(lambda: call(ctypes.c_long(0x40000000 | 39))), {"signal": signal.SIGSYS})
 
@@ -163,7 +163,7 @@ class Refusals(unittest.TestCase):
 
 
 class OrdinaryWork(unittest.TestCase):
-    def test_programs_threads_databases_and_processes(self) -> None:
+    def test_programs_threads_databases_and_processes_work(self) -> None:
         for shared_memory in (True, False):
             self.assertEqual(filtered(_work, shared_memory=shared_memory), ["out", [0, 1, 4], [[1]], [1, 4, 9], "echo"])
 
@@ -192,7 +192,7 @@ def _square(number: int) -> int:
 
 
 def _work() -> list[Any]:
-    """What programs commonly do, without any library."""
+    """Do what programs commonly do, without any library."""
     out = subprocess.run("echo out | cat", shell=True, capture_output=True, text=True, check=True).stdout.strip()
     squares: dict[int, int] = {}
     threads = [threading.Thread(target=lambda n=n: squares.update({n: n * n})) for n in range(3)]
@@ -210,13 +210,13 @@ def _work() -> list[Any]:
 
 
 def _processes() -> list[int]:
-    """A pool needs semaphores, which are shared files."""
+    """Use a pool, which needs semaphores in shared files."""
     with multiprocessing.get_context("fork").Pool(2) as pool:
         return pool.map(_square, [1, 2, 3])
 
 
 async def _echo() -> str:
-    """A server and its client over the loopback."""
+    """Run a server and a client over the loopback."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readline())

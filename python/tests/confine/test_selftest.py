@@ -1,4 +1,4 @@
-"""The self-test sees a wall that stands open."""
+"""Tests of the self-test: it finds walls that are open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.confine.confined import in_child
 
 
 def _alone() -> None:
-    """Namespaces in which nothing that succeeds does harm."""
+    """Enter namespaces in which a try that succeeds does no harm."""
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.NEWNS | (0 if uid == 0 else kernel.NEWUSER))
     if uid != 0:
@@ -41,10 +41,10 @@ def _verify_behind_seccomp() -> str:
 
 
 class SelfTest(unittest.TestCase):
-    """Where walls are missing, they are named; where they stand, they are not."""
+    """Open walls are named, closed ones are not."""
 
     def test_open_walls_are_named(self) -> None:
-        """Without any wall nearly everything is possible."""
+        """Without any wall, nearly everything is possible."""
         found = in_child(_verify_without_walls)
         for name in ("tracing", "netlink", "processes of the host", "the limit NOFILE"):
             self.assertIn(name, found)

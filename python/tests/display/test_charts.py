@@ -35,7 +35,7 @@ class Charts(unittest.TestCase):
     def points(self, index: int = 0) -> list:
         return self.chart()["series"][index]["points"]
 
-    def test_lines_with_labels_units_and_scales(self) -> None:
+    def test_lines_have_labels_units_and_scales(self) -> None:
         self.plt.plot([1, 2, 3], [10, math.nan, 1000], label="one")
         self.plt.plot([1, 2], [20, 30], label="two")
         self.plt.axhline(50, label="limit")
@@ -57,7 +57,7 @@ class Charts(unittest.TestCase):
             ],
         )
 
-    def test_names_that_only_the_legend_gives(self) -> None:
+    def test_series_take_names_from_the_legend(self) -> None:
         self.plt.plot([1, 2])
         self.plt.plot([2, 1])
         self.plt.legend(["first", "second"])
@@ -78,7 +78,7 @@ class Charts(unittest.TestCase):
         pd.Series([1, 2], index=pd.date_range("2024-01-01", periods=2, freq="MS")).plot()
         self.assertEqual(self.points(), [["2024-01", 1], ["2024-02", 2]])
 
-    def test_scatters(self) -> None:
+    def test_scatters_have_points_and_one_series_for_each_colour(self) -> None:
         self.plt.scatter([1, 2], [3, 4.5], label="s")
         self.plt.plot([5, 6], [7, 8], "o")
         chart = self.chart()
@@ -91,7 +91,7 @@ class Charts(unittest.TestCase):
             ],
         )
 
-    def test_bars(self) -> None:
+    def test_bars_have_categories_and_values(self) -> None:
         self.plt.bar(["a", "b"], [1, 2.5], color=["red", "blue"])
         chart = self.chart()
         self.assertEqual((chart["type"], chart["arrangement"], chart["x"]["scale"]), ("bar", "single", "categorical"))
@@ -102,7 +102,7 @@ class Charts(unittest.TestCase):
             ],
         )
 
-    def test_grouped_bars(self) -> None:
+    def test_bars_side_by_side_are_grouped(self) -> None:
         for index, label in enumerate(("A", "B")):
             self.plt.bar([0 + index * 0.4, 1 + index * 0.4], [index + 1, index + 3], 0.4, label=label)
         self.plt.xticks([0.2, 1.2], ["p", "q"])
@@ -116,7 +116,7 @@ class Charts(unittest.TestCase):
             ],
         )
 
-    def test_stacked_and_horizontal_bars(self) -> None:
+    def test_stacked_bars_have_bottoms_and_horizontal_ones_an_orientation(self) -> None:
         self.plt.barh(["p", "q"], [1, 2], label="A")
         self.plt.barh(["p", "q"], [3, 4], left=[1, 2], label="B")
         chart = self.chart()
@@ -129,12 +129,12 @@ class Charts(unittest.TestCase):
             ],
         )
 
-    def test_histograms(self) -> None:
+    def test_histograms_have_widths(self) -> None:
         self.plt.hist([1, 1, 2, 3], bins=[0, 2, 4])
         series = self.chart()["series"][0]
         self.assertEqual((series["points"], series["widths"]), ([[1, 2], [3, 2]], [2, 2]))
 
-    def test_pies(self) -> None:
+    def test_pies_have_labels_and_exact_values(self) -> None:
         self.plt.pie([1, 2, 3.3], labels=["a", "b", "c"], autopct="%.1f")
         self.assertEqual(
             self.chart(),
@@ -145,7 +145,7 @@ class Charts(unittest.TestCase):
             },
         )
 
-    def test_boxes(self) -> None:
+    def test_box_plots_have_their_statistics(self) -> None:
         self.plt.boxplot([[1, 2, 3, 4, 100], [2, 3, 4]])
         self.plt.xticks([1, 2], ["a", "b"])
         chart = self.chart()
@@ -167,7 +167,7 @@ class Charts(unittest.TestCase):
         self.plt.plot([1])
         self.assertEqual(self.chart()["type"], "line")
 
-    def test_seaborn(self) -> None:
+    def test_plots_of_seaborn_are_read(self) -> None:
         import pandas as pd
         import seaborn as sns
 
@@ -204,7 +204,7 @@ class Charts(unittest.TestCase):
         self.assertEqual((len(series["points"]), series["count"]), (1_000, 100_001))
         self.assertEqual((series["points"][0], series["points"][-1]), ([0, 0], [100_000, 100_000]))
 
-    def test_several_plots(self) -> None:
+    def test_several_plots_in_one_figure_are_listed(self) -> None:
         figure, axes = self.plt.subplots(1, 3)
         axes[0].plot([1])
         axes[1].bar([1], [2])
@@ -213,7 +213,7 @@ class Charts(unittest.TestCase):
         self.assertEqual((chart["type"], chart["title"]), ("several", "Both"))
         self.assertEqual([one["type"] for one in chart["charts"]], ["line", "bar"])
 
-    def test_mixed_and_unknown_plots(self) -> None:
+    def test_mixed_and_unknown_plots_are_named_as_such(self) -> None:
         self.plt.scatter([1, 2], [3, 4])
         self.plt.plot([1, 2], [3, 4])
         self.assertEqual(self.chart()["type"], "mixed")
@@ -223,7 +223,7 @@ class Charts(unittest.TestCase):
         self.plt.title("image")
         self.assertEqual(self.chart(), {"type": "unknown", "title": "image", "artists": ["AxesImage"]})
 
-    def test_it_never_raises(self) -> None:
+    def test_reading_a_broken_figure_never_raises(self) -> None:
         from matplotlib.figure import Figure
 
         self.assertIsNone(chart_of(None))

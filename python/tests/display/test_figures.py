@@ -122,7 +122,7 @@ class Collecting(unittest.TestCase):
         self.publisher.end_run()
         self.assertEqual(self.titles(), [None, "later"])
 
-    def test_interactive_mode_is_harmless(self) -> None:
+    def test_interactive_mode_changes_nothing(self) -> None:
         self.plt.ion()
         try:
             self.plt.plot([1])
@@ -152,7 +152,7 @@ class Collecting(unittest.TestCase):
         self.publisher.end_run()
         self.assertEqual(self.titles(), [None, None, "changed"])
 
-    def test_figures_are_forgotten(self) -> None:
+    def test_closed_figures_are_freed(self) -> None:
         refs = []
         for number in range(3):
             figure = self.plt.figure()
@@ -165,14 +165,14 @@ class Collecting(unittest.TestCase):
         gc.collect()
         self.assertEqual([one() for one in refs], [None] * 3)
 
-    def test_empty_figures_are_no_pictures(self) -> None:
+    def test_empty_figures_are_not_published(self) -> None:
         self.plt.figure()
         self.plt.show()
         self.plt.figure()
         self.publisher.end_run()
         self.assertEqual(self.items, [])
 
-    def test_a_figure_that_fails_costs_only_itself(self) -> None:
+    def test_a_figure_that_cannot_be_drawn_does_not_affect_others(self) -> None:
         for title in ("good", "bad", "fine"):
             self.plt.figure()
             self.plt.plot([1])
@@ -183,7 +183,7 @@ class Collecting(unittest.TestCase):
         self.assertEqual(["image/png" in one["data"] for one in self.items], [True, False, True])
         self.assertIn("could not be drawn: ValueError", self.items[1]["data"]["text/plain"])
 
-    def test_sizes_are_bounded(self) -> None:
+    def test_the_size_of_pictures_is_bounded(self) -> None:
         from PIL import Image
 
         bounded = mock.patch.object(pictures, "MAX_PIXELS", 1_000_000)
@@ -204,7 +204,7 @@ class Collecting(unittest.TestCase):
         self.assertLessEqual(max(Image.open(io.BytesIO(third["image/png"])).size), 1_000)
         self.assertIn("far outside", third["text/plain"])
 
-    def test_the_number_is_bounded(self) -> None:
+    def test_the_number_of_pictures_is_bounded(self) -> None:
         from PIL import Image
 
         for number in range(MAX_PICTURES + 5):
@@ -212,13 +212,13 @@ class Collecting(unittest.TestCase):
         self.assertEqual(len(self.items), MAX_PICTURES + 1)
         self.assertIn("left out", self.items[-1]["data"]["text/plain"])
 
-    def test_svg_on_request(self) -> None:
+    def test_figures_are_published_as_svg_on_request(self) -> None:
         self.publisher.begin_run(svg=True)
         self.plt.plot([1])
         self.publisher.end_run()
         self.assertIn("<svg", self.items[0]["data"]["image/svg+xml"])
 
-    def test_dark_figures_stay_dark_and_clear_ones_turn_white(self) -> None:
+    def test_a_solid_background_stays_and_a_transparent_one_turns_white(self) -> None:
         from PIL import Image
 
         for colour, expected in (("black", (0, 0, 0, 255)), ("none", (255, 255, 255, 255))):
@@ -267,7 +267,7 @@ class Collecting(unittest.TestCase):
         self.publisher.begin_run()
         self.assertEqual(self.figures.saved, [])
 
-    def test_pillow_images_and_plotly_dictionaries(self) -> None:
+    def test_pillow_images_and_plotly_dictionaries_are_pictures(self) -> None:
         import numpy as np
         import plotly.graph_objects as go
         import plotly.io as pio
@@ -285,7 +285,7 @@ class Collecting(unittest.TestCase):
         self.publisher.publish({"data": [1]})
         self.assertEqual(self.items[3]["kind"], "display")
 
-    def test_a_backend_that_does_not_exist_gets_the_natural_error(self) -> None:
+    def test_an_unknown_backend_gets_the_error_of_matplotlib(self) -> None:
         import matplotlib
 
         for wish in ("TkAgg", "qt5agg", "module://matplotlib_inline.backend_inline", "agg"):
@@ -296,12 +296,12 @@ class Collecting(unittest.TestCase):
 
 
 class Without(unittest.TestCase):
-    def test_nothing_is_imported_for_it(self) -> None:
+    def test_no_library_is_imported(self) -> None:
         code = f"import sys; sys.path.insert(0, {HERE!r}); from _vivarium.display.figures import Figures; f = Figures(print); f.begin_run(); f.end_run()"
         code += "; assert not {'matplotlib', 'plotly', 'PIL', 'numpy', 'IPython'} & set(sys.modules)"
         subprocess.run([sys.executable, "-c", code], check=True)
 
-    def test_figures_stand_alone(self) -> None:
+    def test_figures_do_not_need_the_rest_of_the_package(self) -> None:
         finders = list(sys.meta_path)
         self.addCleanup(lambda: sys.meta_path.__setitem__(slice(None), finders))
         figures = Figures(self.fail)

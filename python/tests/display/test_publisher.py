@@ -36,7 +36,7 @@ class Bundles(unittest.TestCase):
         self.assertEqual(bundle([1, "a"]), {"text/plain": "[1, 'a']"})
         self.assertEqual(bundle(None), {"text/plain": "None"})
 
-    def test_every_form(self) -> None:
+    def test_every_representation_method_is_used(self) -> None:
         value = valued(
             html="<b>",
             markdown="*",
@@ -64,7 +64,7 @@ class Bundles(unittest.TestCase):
             },
         )
 
-    def test_a_mime_bundle_wins(self) -> None:
+    def test_a_mime_bundle_wins_over_other_methods(self) -> None:
         encoded = base64.b64encode(PNG).decode()
         data = {"text/html": "<i>", "image/png": encoded, "application/vnd.x+json": {"n": 1}, 5: "x", "nonsense": "x"}
         got = bundle(valued(html="<b>", markdown="*", mimebundle=(data, {"text/html": {}})))
@@ -79,10 +79,10 @@ class Bundles(unittest.TestCase):
             },
         )
 
-    def test_what_is_nothing_is_left_out_silently(self) -> None:
+    def test_a_representation_of_none_is_left_out_silently(self) -> None:
         self.assertEqual(bundle(valued(html=None, png=NotImplementedError(), mimebundle=None)), {"text/plain": "rich"})
 
-    def test_what_goes_wrong_is_told(self) -> None:
+    def test_the_text_says_which_representations_failed(self) -> None:
         cycle: list[object] = []
         cycle.append(cycle)
         for methods in (
@@ -100,16 +100,16 @@ class Bundles(unittest.TestCase):
                 self.assertEqual(list(got), ["text/plain"])
                 self.assertRegex(str(got["text/plain"]), r"^rich\n\(.+ left out: \w+: .*\)$")
 
-    def test_huge_forms_are_left_out(self) -> None:
+    def test_huge_representations_are_left_out(self) -> None:
         got = bundle(valued(html="x" * 2_000, markdown="y"), limit=1_000)
         self.assertEqual(got, {"text/plain": "rich\n(text/html of 2000 bytes left out)", "text/markdown": "y"})
         self.assertLessEqual(len(bundle("x" * 10**7)["text/plain"]), 20_000)
 
-    def test_interrupts_pass(self) -> None:
+    def test_an_interrupt_passes_through(self) -> None:
         with self.assertRaises(KeyboardInterrupt):
             bundle(valued(html=KeyboardInterrupt()))
 
-    def test_objects_that_claim_to_have_everything(self) -> None:
+    def test_an_object_that_claims_every_attribute_is_shown_as_text(self) -> None:
         class Claims:
             def __getattr__(self, name: str) -> object:
                 return lambda *_, **__: "<b>"
@@ -119,7 +119,7 @@ class Bundles(unittest.TestCase):
         self.assertEqual(bundle(Claims()), {"text/plain": "claims"})
         self.assertEqual(bundle(type(valued(html="<b>")))["text/plain"][:6], "<class")
 
-    def test_an_object_that_lies_about_its_class(self) -> None:
+    def test_an_object_that_lies_about_its_class_is_shown_as_text(self) -> None:
         class Liar:
             __class__ = property(lambda self: 1 / 0)  # type: ignore[assignment]
             __repr__ = lambda self: "liar"  # noqa: E731
@@ -183,7 +183,7 @@ class Publishing(unittest.TestCase):
         self.assertEqual((self.items[4]["kind"], self.items[4]["wait"]), ("clear", True))
         self.assertEqual([one["data"]["text/plain"] for one in self.items[5:]], ["1", "2"])
 
-    def test_images_by_file_bytes_and_address(self) -> None:
+    def test_images_come_from_files_bytes_and_addresses(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a.png")
             with open(path, "wb") as file:
@@ -201,7 +201,7 @@ class Publishing(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             notebook.Image("missing.png")
 
-    def test_a_value_that_displays_itself(self) -> None:
+    def test_a_value_can_display_itself(self) -> None:
         self.run_code(
             "class Widget:\n"
             "    def _ipython_display_(self): display('part one'); display('part two')\n"
@@ -212,7 +212,7 @@ class Publishing(unittest.TestCase):
         )
         self.assertEqual([one["data"]["text/plain"] for one in self.items], ["'part one'", "'part two'", "broken"])
 
-    def test_a_forked_child_publishes_nothing_here(self) -> None:
+    def test_a_forked_child_publishes_nothing(self) -> None:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
@@ -224,7 +224,7 @@ class Publishing(unittest.TestCase):
         os.close(reader)
         os.close(writer)
 
-    def test_items_carry_json_and_bytes_alone(self) -> None:
+    def test_items_hold_only_json_and_bytes(self) -> None:
         self.publisher.publish(valued(html="\ud800", json=[1]))
         self.assertEqual(self.items[0]["data"]["text/html"], "\N{REPLACEMENT CHARACTER}")
         json.dumps(self.items[0]["data"], ensure_ascii=False).encode()

@@ -26,7 +26,7 @@ def own(names: object) -> set[str]:
 
 
 class InjectTest(unittest.TestCase):
-    """What a program sees before and after."""
+    """What a program sees before and after injection."""
 
     def setUp(self) -> None:
         """Remove our package, which a kernel does not have."""

@@ -1,4 +1,4 @@
-"""Tests of `kernel.pieces`: nothing is lost, and nothing large is held back."""
+"""Tests of `_vivarium.jupyter.pieces`: nothing is lost, and long text is sent early."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PiecesTest(unittest.TestCase):
             self.stream.write("y" * 1024)
         self.assertEqual(self.stream.sent, [PIECE])
 
-    def test_what_is_no_text_fails_as_before(self) -> None:
+    def test_writing_anything_but_text_fails_as_before(self) -> None:
         with self.assertRaises(TypeError):
             self.stream.write(5)  # type: ignore[arg-type]
 

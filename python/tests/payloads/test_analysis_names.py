@@ -1,4 +1,4 @@
-"""Tests of seeing through aliases and lookups by text."""
+"""Tests of resolving aliases and lookups by text."""
 
 import json
 import textwrap
@@ -56,7 +56,7 @@ class Spellings(unittest.TestCase):
             with self.subTest(how):
                 self.assertIn("os.system", called(code))
 
-    def test_what_is_passed_on_is_mentioned(self) -> None:
+    def test_names_that_are_passed_on_are_mentioned(self) -> None:
         mentioned = {use["name"] for use in uses("import os\nlist(map(os.system, ['x']))") if use["how"] == "mentioned"}
         self.assertIn("os.system", mentioned)
 
@@ -73,7 +73,7 @@ class Spellings(unittest.TestCase):
             with self.subTest(code):
                 self.assertIn("epics.PV().put", called("from epics import PV\n" + code))
 
-    def test_other_objects_stay_what_they_are(self) -> None:
+    def test_other_objects_are_not_confused(self) -> None:
         code = "import queue\nq = queue.Queue()\nq.put(1)\nd = {}\nd.get(1)\ndef f(x):\n    x.put(1)\n"
         self.assertEqual(called(code), {"queue.Queue", "queue.Queue().put", "builtins.dict().get", "?.put"})
 
@@ -111,12 +111,12 @@ class BuiltIns(unittest.TestCase):
             with self.subTest(code):
                 self.assertNotIn("builtins.eval", called(code))
 
-    def test_words_in_comments_and_strings_are_nothing(self) -> None:
+    def test_words_in_comments_and_strings_do_not_count(self) -> None:
         self.assertEqual(called("# eval('x')\ns = \"os.system('x') subprocess exec(\"\n"), set())
 
 
 class Modes(unittest.TestCase):
-    def test_the_mode_of_a_file_is_told(self) -> None:
+    def test_the_mode_of_a_file_is_reported(self) -> None:
         for code, mode in {
             "open('f')": "r",
             "open('f', 'w')": "w",

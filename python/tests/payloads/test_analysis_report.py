@@ -45,7 +45,7 @@ class Syntax(unittest.TestCase):
             with self.subTest(code):
                 self.assertEqual(facts(code)["syntax"], [{"line": line, "message": message}])
 
-    def test_what_sessions_run_is_no_issue(self) -> None:
+    def test_code_that_sessions_can_run_has_no_issue(self) -> None:
         for code in ("await f()", "x = 5 % 3\ny = '%matplotlib'\nz = '''\n!pip\n'''", "", "x: int = 1"):
             with self.subTest(code):
                 self.assertEqual(facts(code)["syntax"], [])
@@ -53,7 +53,7 @@ class Syntax(unittest.TestCase):
     def test_hostile_source_gets_an_answer_in_time(self) -> None:
         for what, code in HOSTILE.items():
             with self.subTest(what):
-                start = time.process_time()  # of its own: how busy the machine is besides says nothing
+                start = time.process_time()  # of this process: other load does not count
                 answer = report(code)
                 self.assertLess(time.process_time() - start, 20)
                 self.assertLess(len(answer), 900_000)
@@ -67,7 +67,7 @@ class Lists(unittest.TestCase):
         names = [item["name"] for item in facts(code)["imports"]]  # type: ignore[attr-defined]
         self.assertEqual(names, ["os.path", "epics", "epics.caput", "epics.PV", ".", "..x", "importlib", "p4p.client"])
 
-    def test_what_is_looked_up_by_an_unknown_name_is_dynamic(self) -> None:
+    def test_lookups_by_an_unknown_name_are_dynamic(self) -> None:
         for code, name in {
             "import os\ngetattr(os, input())": "getattr",
             "getattr(x, name)()": "call",
@@ -85,14 +85,14 @@ class Lists(unittest.TestCase):
         )
         self.assertEqual(facts(code)["dynamic"], [])
 
-    def test_too_many_names_are_said_to_be_too_many(self) -> None:
+    def test_a_list_that_was_cut_is_marked_as_truncated(self) -> None:
         answer = facts("\n".join(f"f{n}()" for n in range(MAX_FACTS + 10)))
         self.assertEqual(len(answer["uses"]), MAX_FACTS)  # type: ignore[arg-type]
         self.assertTrue(answer["isTruncated"])
 
 
 class Results(unittest.TestCase):
-    def test_what_results_is(self) -> None:
+    def test_the_kind_of_results_is_found(self) -> None:
         for code, kind in {
             "results = {}": "dict",
             "results = {'a': 1}\nresults['b'] = 2": "dict",

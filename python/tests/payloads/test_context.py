@@ -1,4 +1,4 @@
-"""Tests of the data that notebooks and programs read by dots."""
+"""Tests of the context: data that notebooks and programs read by dots."""
 
 import copy
 import json
@@ -22,20 +22,20 @@ class Reading(unittest.TestCase):
     def setUp(self) -> None:
         self.context = Context(DATA)
 
-    def test_by_dots_and_by_items(self) -> None:
+    def test_values_are_read_by_dots_and_by_items(self) -> None:
         self.assertEqual(self.context.WEATHER.today.degrees, 20)
         self.assertEqual(self.context["WEATHER"]["to morrow"].degrees, 22)
         self.assertEqual(self.context.WEATHER.today.hours[0].at, 8)
         self.assertEqual(self.context.WEATHER.today["to_dict"], 1)
 
-    def test_as_a_collection(self) -> None:
+    def test_a_context_is_a_collection(self) -> None:
         self.assertEqual(list(self.context.WEATHER), ["today", "to morrow"])
         self.assertEqual(len(self.context.WEATHER), 2)
         self.assertIn("today", self.context.WEATHER)
         self.assertEqual(self.context.WEATHER["to morrow"], {"degrees": 22})
         self.assertEqual(dir(self.context.WEATHER), ["get", "items", "keys", "to_dict", "today", "values"])
 
-    def test_a_missing_name_says_what_there_is(self) -> None:
+    def test_a_missing_name_lists_those_that_exist(self) -> None:
         with self.assertRaisesRegex(AttributeError, r"^context.WEATHER has no 'yesterday'; it has: today, to morrow$"):
             self.context.WEATHER.yesterday  # noqa: B018
         with self.assertRaisesRegex(KeyError, r"context.WEATHER\['to morrow'\] has no 'x'; it has: degrees"):
@@ -50,7 +50,7 @@ class Reading(unittest.TestCase):
 
 
 class LikeADictionary(unittest.TestCase):
-    def test_methods_of_dictionaries(self) -> None:
+    def test_methods_of_dictionaries_work(self) -> None:
         weather = Context(DATA).WEATHER
         self.assertEqual(weather.keys(), ["today", "to morrow"])
         self.assertEqual([degrees.degrees for degrees in weather.values()], [20, 22])
@@ -64,7 +64,7 @@ class LikeADictionary(unittest.TestCase):
 
 
 class Tagged(unittest.TestCase):
-    """Values that JSON has not, in the forms of docs/values.md."""
+    """Values that JSON cannot hold, in the forms of docs/values.md."""
 
     VALUES = (
         1 << 80,
@@ -89,7 +89,7 @@ class Tagged(unittest.TestCase):
         UUID(int=7),
     )
 
-    def test_they_are_made_again(self) -> None:
+    def test_tagged_values_are_rebuilt(self) -> None:
         for value in self.VALUES:
             with self.subTest(value=value):
                 encoded = json.loads(encode_value({"m": value, "list": [value]}))
@@ -97,11 +97,11 @@ class Tagged(unittest.TestCase):
                 self.assertEqual((context.m, type(context.m)), (value, type(value)))
                 self.assertEqual(context.to_dict(), {"m": value, "list": [value]})
 
-    def test_not_a_number(self) -> None:
+    def test_not_a_number_is_rebuilt(self) -> None:
         made = Context(json.loads(encode_value({"m": float("nan")}))).m
         self.assertTrue(isinstance(made, float) and made != made)
 
-    def test_what_only_looks_like_one_is_as_it_was(self) -> None:
+    def test_what_only_looks_like_a_tag_stays_as_it_is(self) -> None:
         for value in (
             {"_type": "float", "value": "1.5 m"},
             {"_type": "int", "value": "5", "unit": "m"},
@@ -130,14 +130,14 @@ class Changing(unittest.TestCase):
         context.WEATHER.today.hours.append(1)
         self.assertEqual(len(context.WEATHER.today.hours), 1)
 
-    def test_copies(self) -> None:
+    def test_copies_can_be_changed(self) -> None:
         context = Context(DATA).WEATHER
         self.assertEqual(copy.deepcopy(context), context)
         self.assertEqual(pickle.loads(pickle.dumps(context)), context)
 
 
 class Loading(unittest.TestCase):
-    def test_from_a_file(self) -> None:
+    def test_a_context_is_loaded_from_a_file(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "context.json")
             for value in (DATA, []):

@@ -1,4 +1,4 @@
-"""Tests of the listener of previews, each in a process of its own: an audit hook cannot be taken out again."""
+"""Tests of the listener of previews, each in a process of its own: an audit hook cannot be removed again."""
 
 import json
 import os
@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def noted(code: str) -> dict[str, object]:
-    """Return what the listener says of code."""
+    """Return what the listener reports about code."""
     program = f"""
 import json, sys
 sys.path.insert(0, {HERE!r})
@@ -37,10 +37,10 @@ def attempts(code: str) -> list[tuple[str, str, int]]:
 
 
 class Effects(unittest.TestCase):
-    def test_computing_and_printing_is_nothing(self) -> None:
+    def test_computing_and_printing_are_not_effects(self) -> None:
         self.assertEqual(attempts("import statistics; print(statistics.mean([1, 2]))"), [])
 
-    def test_reading_is_nothing(self) -> None:
+    def test_reading_is_not_an_effect(self) -> None:
         self.assertEqual(
             attempts("open('/etc/hostname').read() if __import__('os').path.exists('/etc/hostname') else 0"), []
         )
@@ -60,7 +60,7 @@ class Effects(unittest.TestCase):
     def test_repeated_attempts_are_counted(self) -> None:
         self.assertEqual(attempts("for _ in range(3): open('x', 'a').close()"), [("file", "write HERE/x", 3)])
 
-    def test_changes_of_files_are_noted_at_both_ends(self) -> None:
+    def test_changed_files_are_noted_with_source_and_target(self) -> None:
         self.assertEqual(attempts("import os; os.mkdir('d')"), [("file", "make HERE/d", 1)])
         self.assertEqual(
             attempts("import os; open('/tmp/effects-x', 'w').close(); os.rename('/tmp/effects-x', 'y')"),
@@ -69,7 +69,7 @@ class Effects(unittest.TestCase):
         self.assertEqual(attempts("import os; os.symlink('/tmp', 'l')"), [("file", "link HERE/l", 1)])
         self.assertEqual(attempts("import os; os.truncate('none', 0)"), [("file", "truncate HERE/none", 1)])
 
-    def test_temporary_files_are_nobodys_business(self) -> None:
+    def test_temporary_files_are_not_noted(self) -> None:
         self.assertEqual(attempts("import tempfile; tempfile.NamedTemporaryFile(dir='/tmp').write(b'x')"), [])
 
     def test_processes_are_noted_with_what_they_run(self) -> None:
@@ -81,11 +81,11 @@ class Effects(unittest.TestCase):
     def test_native_code_is_noted(self) -> None:
         self.assertEqual([kind for kind, _, _ in attempts("import ctypes; ctypes.CDLL('libc.so.6')")], ["native code"])
 
-    def test_too_many_are_counted_and_not_listed(self) -> None:
+    def test_attempts_beyond_the_limit_are_counted_but_not_listed(self) -> None:
         report = noted("for i in range(250): open(f'f{i}', 'w').close()")
         self.assertEqual((len(report["attempts"]), report["omitted"]), (200, 50))  # type: ignore[arg-type]
 
-    def test_odd_arguments_disturb_nobody(self) -> None:
+    def test_odd_arguments_do_not_break_the_listener(self) -> None:
         report = noted(
             "import sys; sys.audit('socket.connect', 1); sys.audit('open', 1, 2, 3); sys.audit('os.rename', object())"
         )

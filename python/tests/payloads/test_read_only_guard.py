@@ -1,4 +1,4 @@
-"""Tests of the read-only guard, each in a process of its own: it cannot be taken out again."""
+"""Tests of the read-only guard, each in a process of its own: it cannot be removed again."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def send(value):
 
 
 def refusal_of(code: str, writes: list[str], before: str = "") -> str:
-    """Return what the code is refused with in a guarded process; nothing when it runs."""
+    """Return the error of the code in a guarded process; nothing if it runs."""
     program = f"""
 import json, sys
 sys.path[:0] = [{HERE!r}, "."]
@@ -66,7 +66,7 @@ class Refusals(unittest.TestCase):
             )
         self.assertEqual(refusal_of("class Device:\n    def put(self): pass\nDevice().put()", ["Device().put"]), "")
 
-    def test_what_is_not_listed_works(self) -> None:
+    def test_names_that_are_not_listed_work(self) -> None:
         self.assertEqual(
             refusal_of("import lab; lab.send(1); lab.Device().put(1)", ["other.send", ".put", "lab.None_().x"]), ""
         )

@@ -1,4 +1,4 @@
-"""What a program put into `results` is told by its real types, whatever its classes claim."""
+"""Tests of `result_types`: it reports the real types in `results`, whatever classes claim."""
 
 import json
 import unittest
@@ -9,7 +9,7 @@ from _vivarium.payloads.result_types import LOOKED_AT, MOST_KINDS, MOST_LISTED, 
 
 
 def types_of(results: object, *names: str) -> Any:
-    """Return the answer as what it says."""
+    """Return the parsed answer."""
     return json.loads(result_types(results, list(names)))
 
 
@@ -19,30 +19,30 @@ def names_of(kinds: list[Any]) -> list[str]:
 
 
 class ResultTypesTest(unittest.TestCase):
-    def test_only_names_that_were_asked_for_are_told(self) -> None:
+    def test_only_requested_names_are_reported(self) -> None:
         answer = types_of({"a": 1, "b": "x"}, "a", "missing")
         self.assertEqual(answer["results"]["mro"], ["builtins.dict", "builtins.object"])
         self.assertEqual(
             answer["names"], {"a": {"type": "int", "module": "builtins", "mro": ["builtins.int", "builtins.object"]}}
         )
 
-    def test_a_subclass_tells_what_it_derives_from(self) -> None:
+    def test_a_subclass_is_reported_with_its_bases(self) -> None:
         kind = types_of({"a": OrderedDict(x=True)}, "a")["names"]["a"]
         self.assertEqual((kind["type"], kind["module"]), ("OrderedDict", "collections"))
         self.assertIn("builtins.dict", kind["mro"])
         self.assertEqual((names_of(kind["keys"]), names_of(kind["items"])), (["str"], ["bool"]))
 
-    def test_the_different_types_of_items_are_told_each_once(self) -> None:
+    def test_each_type_of_items_is_reported_once(self) -> None:
         kind = types_of({"a": [1, 2, 1.5, "x", 3, [1], [2], ["y"]]}, "a")["names"]["a"]
         self.assertEqual(names_of(kind["items"]), ["int", "float", "str", "list", "list"])
         self.assertEqual([names_of(item["items"]) for item in kind["items"][3:]], [["int"], ["str"]])
 
-    def test_something_else_than_a_dictionary_is_named(self) -> None:
+    def test_anything_but_a_dictionary_is_named(self) -> None:
         for value, name in ((None, "NoneType"), ([1], "list"), (5, "int")):
             answer = types_of(value, "a")
             self.assertEqual((answer["results"]["type"], answer["names"]), (name, {}))
 
-    def test_classes_that_lie_are_seen_through(self) -> None:
+    def test_the_real_types_of_lying_classes_are_found(self) -> None:
         class Liar:
             __class__ = dict  # type: ignore[assignment]
 
@@ -72,7 +72,7 @@ class ResultTypesTest(unittest.TestCase):
         self.assertEqual([answer[name]["type"] for name in "abcd"], ["Liar", "Strange", "Sly", "list"])
         self.assertEqual(names_of(answer["c"]["items"]), ["int"])
 
-    def test_a_module_that_is_no_text_is_unknown(self) -> None:
+    def test_a_module_name_that_is_not_text_is_unknown(self) -> None:
         odd = type("Odd", (), {"__module__": 5})
         self.assertEqual(types_of({"a": odd()}, "a")["names"]["a"]["module"], "unknown")
 
@@ -90,7 +90,7 @@ class ResultTypesTest(unittest.TestCase):
         knot.append(knot)
         self.assertEqual(types_of({"a": knot}, "a")["names"]["a"]["type"], "list")
 
-    def test_a_rare_type_far_in_is_not_looked_for(self) -> None:
+    def test_only_the_first_items_are_examined(self) -> None:
         kind = types_of({"a": [1] * LOOKED_AT + ["x"]}, "a")["names"]["a"]
         self.assertEqual(names_of(kind["items"]), ["int"])
 

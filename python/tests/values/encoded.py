@@ -1,4 +1,4 @@
-"""A reader of what `_vivarium.values.encode` writes: strict parsing, and the way back for every form that has one."""
+"""Reads what `_vivarium.values.encode` writes: parses strictly, and rebuilds values where possible."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def pairs(*items: list[object]) -> dict[str, object]:
     return tag("dict", items=list(items))
 
 
-SAME = [  # become themselves
+SAME = [  # they become themselves
     None, True, False, 0, 1, -1, 2**53, -(2**53), 2**31, 0.0, 1.5, -2.5e-300, 1e308, 5e-324, 0.1 + 0.2, 1e16,
     "", "text", "äöü €", "😀", "line\nbreak\t\"quoted\" \\ \x00\x7f\u2028", "</script>",
     [], [1, 2.5, "x", None, True], [[[]]], [{}], {}, {"a": 1}, {"a": {"b": [1, {"c": None}]}}, {"": 0}, {"__proto__": {"x": 1}}, {"type": "int"},
@@ -140,7 +140,7 @@ REVERSIBLE = [
     ([{"when": date(2024, 1, 1), "amount": Decimal("0.5")}], [{"when": tag("date", value="2024-01-01"), "amount": tag("decimal", value="0.5")}]),
 ]  # fmt: skip
 
-ONE_WAY = [  # keep their content, not their type
+ONE_WAY = [  # they keep their content, not their type
     (-0.0, -0.0),
     ((1, (2, 3)), [1, [2, 3]]),
     ((), []),
@@ -182,38 +182,38 @@ ONE_WAY = [  # keep their content, not their type
 
 
 class Table(unittest.TestCase):
-    def test_values_that_json_has(self) -> None:
+    def test_values_of_json_become_themselves(self) -> None:
         for value in SAME:
             with self.subTest(value):
                 parsed = parse(encode_value(value))
                 self.assertEqual((parsed, type(parsed)), (value, type(value)))
 
-    def test_values_that_come_back_equal(self) -> None:
+    def test_tagged_values_can_be_rebuilt(self) -> None:
         for value, expected in REVERSIBLE:
             with self.subTest(repr_of(value)):
                 parsed = parse(encode_value(value))
                 self.assertEqual(parsed, expected)
                 back = decode(parsed)
                 self.assertIs(type(back), type(value))
-                self.assertTrue(back == value or repr(back) == repr(value))  # not a number equals nothing
+                self.assertTrue(back == value or repr(back) == repr(value))  # NaN equals nothing
 
-    def test_values_that_keep_their_content(self) -> None:
+    def test_other_values_keep_their_content(self) -> None:
         for value, expected in ONE_WAY:
             with self.subTest(repr_of(value)):
                 self.assertEqual(parse(encode_value(value)), expected)
 
-    def test_a_data_class_with_slots(self) -> None:
+    def test_a_data_class_with_slots_has_its_fields(self) -> None:
         value = Slotted(1)
         self.assertEqual(parse(encode_value(value)), {"a": 1, "b": None})
         del value.b
         self.assertEqual(parse(encode_value(value)), {"a": 1})
 
-    def test_a_derived_frozen_data_class(self) -> None:
+    def test_a_derived_frozen_data_class_has_all_its_fields(self) -> None:
         plain = dataclasses.make_dataclass("Base", [("a", int)], frozen=True)
         derived = dataclasses.make_dataclass("Derived", [("b", int)], bases=(plain,), frozen=True)
         self.assertEqual(parse(encode_value(derived(1, 2))), {"a": 1, "b": 2})
 
-    def test_a_named_zone(self) -> None:
+    def test_a_named_zone_is_kept_beside_the_offset(self) -> None:
         try:
             from zoneinfo import ZoneInfo
 
@@ -255,19 +255,19 @@ class Limits(unittest.TestCase):
         parsed = parse(encode_value({"long": "x" * 10**6, "after": 1}, max_bytes=2_000))
         self.assertEqual((parsed["after"], parsed["long"]["_type"], parsed["long"]["length"]), (1, "truncated", 10**6))
 
-    def test_dictionaries_and_sets(self) -> None:
+    def test_long_dictionaries_and_sets_say_how_much_is_missing(self) -> None:
         parsed = parse(encode_value({str(number): number for number in range(30)}, max_items=3))
         self.assertEqual(parsed, tag("truncated", type="dict", length=30, shown=3, value={"0": 0, "1": 1, "2": 2}))
         parsed = parse(encode_value(set(range(30)), max_items=4))
         self.assertEqual((parsed["_type"], parsed["items"]["length"]), ("set", 30))
 
-    def test_depth(self) -> None:
+    def test_deep_values_are_cut_at_the_depth_limit(self) -> None:
         self.assertEqual(
             parse(encode_value([[[[1]]]], max_depth=2)), [[tag("truncated", type="list", length=1, shown=0, value=[])]]
         )
         self.assertEqual(parse(encode_value([[[]]], max_depth=2)), [[[]]])
 
-    def test_bytes_hold_for_every_shape(self) -> None:
+    def test_the_byte_limit_holds_for_every_shape(self) -> None:
         shapes = [["x" * 100] * 1_000, {str(n): ["é" * 50] for n in range(500)}, "😀" * 10**5, b"x" * 10**6, 1 << 10**7, [[[["a" * 400]]]] * 9,
                   {n: n for n in range(10**4)}, [float("nan")] * 10**4, [object()] * 1_000, Decimal(10) ** 5 * Decimal("1." + "1" * 5_000)]  # fmt: skip
         for limit in (0, 400, 1_000, 5_000, 100_000):
@@ -277,13 +277,13 @@ class Limits(unittest.TestCase):
                     parse(text)
                     self.assertLessEqual(len(text), max(limit, 400))
 
-    def test_long_text(self) -> None:
+    def test_long_text_is_cut_with_its_length(self) -> None:
         parsed = parse(encode_value("x" * 10**7, max_bytes=1_000))
         self.assertEqual((parsed["type"], parsed["length"]), ("str", 10**7))
         self.assertGreater(len(parsed["value"]), 400)
         self.assertEqual(parse(encode_value(1 << 10**8))["bits"], 10**8 + 1)
 
-    def test_cycles(self) -> None:
+    def test_cycles_are_marked(self) -> None:
         loop: list[object] = [1]
         loop.append({"again": loop})
         self.assertEqual(parse(encode_value(loop)), [1, {"again": tag("cycle")}])

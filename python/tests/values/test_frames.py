@@ -32,7 +32,7 @@ class Summaries(unittest.TestCase):
         json.dumps(found, allow_nan=False)
         return found
 
-    def test_a_table(self) -> None:
+    def test_a_table_is_summarized(self) -> None:
         frame = pd.DataFrame({"a": [1, 2], "b": [0.5, None], "c": ["x", None], "d": pd.array([1, None], dtype="Int64")})
         (found,) = self._summarize(df=frame)
         self.assertEqual((found["name"], found["type"], found["rows"], found["columnCount"]), ("df", "DataFrame", 2, 4))
@@ -45,7 +45,7 @@ class Summaries(unittest.TestCase):
         self.assertEqual(found["repr"], repr(frame))
         self.assertNotIn("note", found)
 
-    def test_the_text_is_that_of_pandas(self) -> None:
+    def test_the_text_is_the_repr_of_pandas(self) -> None:
         frames = [
             pd.DataFrame(np.arange(rows * columns).reshape(rows, columns))
             for rows, columns in ((2, 2), (60, 20), (61, 2), (3, 30))
@@ -54,7 +54,7 @@ class Summaries(unittest.TestCase):
             (found,) = self._summarize(df=frame)
             self.assertEqual(found["repr"], repr(frame))
 
-    def test_only_tables_and_only_the_named_ones(self) -> None:
+    def test_only_named_tables_are_summarized(self) -> None:
         frame = pd.DataFrame({"a": [1]})
         derived = type("Derived", (pd.DataFrame,), {})({"a": [1]})
         values = {
@@ -73,11 +73,11 @@ class Summaries(unittest.TestCase):
             [("new", "DataFrame"), ("d", "Derived")],
         )
 
-    def test_row_labels(self) -> None:
+    def test_row_labels_are_listed_unless_they_are_row_numbers(self) -> None:
         (found,) = self._summarize(df=pd.DataFrame({"k": ["p", "q"], "v": [1, 2]}).groupby("k").sum())
         self.assertEqual((found["index"], found["preview"]), (["p", "q"], [[1], [2]]))
 
-    def test_odd_columns(self) -> None:
+    def test_odd_column_names_become_text(self) -> None:
         frame = pd.DataFrame([[1, 2, 3]], columns=[("a", 1), 5, "\ud800"])
         frame = pd.concat([frame, frame], axis=1)
         (found,) = self._summarize(df=frame)
@@ -104,7 +104,7 @@ class Summaries(unittest.TestCase):
             (found,) = self._summarize(df=pd.DataFrame({"a": range(200_000)}))
         self.assertLess(len(found["repr"]), 1_000)
 
-    def test_a_hostile_class(self) -> None:
+    def test_a_hostile_subclass_runs_no_code(self) -> None:
         kind = type("Evil", (pd.DataFrame,), {})
         frame = kind({"a": [1.0, None]})
         for name in ("shape", "columns", "index", "iloc", "_constructor"):
@@ -117,7 +117,7 @@ class Summaries(unittest.TestCase):
         (found,) = self._summarize(df=kind.__new__(kind))
         self.assertEqual(found["note"], "no summary: TypeError")
 
-    def test_hostile_cells(self) -> None:
+    def test_hostile_cells_do_not_break_the_summary(self) -> None:
         bad = type("Bad", (), {"__repr__": trap, "__str__": trap, "__eq__": trap, "__hash__": None, "__bool__": trap})
         (found,) = self._summarize(df=pd.DataFrame({"a": [bad(), 1]}))
         self.assertEqual((found["rows"], found["preview"][1]), (2, [1]))
@@ -125,7 +125,7 @@ class Summaries(unittest.TestCase):
 
 
 class WithoutPandas(unittest.TestCase):
-    def test_nothing_is_a_table(self) -> None:
+    def test_without_pandas_nothing_is_a_table(self) -> None:
         with mock.patch.dict("sys.modules", {"pandas": None}):
             self.assertEqual(summarize_frames({"a": 1}, ["a"]), [])
             with self.assertRaisesRegex(ValueError, "no DataFrame but int"):
@@ -139,7 +139,7 @@ class Files(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = os.path.join(folder.name, "table")
 
-    def test_csv(self) -> None:
+    def test_all_rows_are_written_as_csv(self) -> None:
         frame_as_csv(pd.DataFrame({"a": [1, 2], "b": ["x,y", "\ud800"]}, dtype=object), self.path)
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), 'a,b\n1,"x,y"\n2,?\n')
@@ -147,7 +147,7 @@ class Files(unittest.TestCase):
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "k,v\np,1\n")
 
-    def test_parquet(self) -> None:
+    def test_all_rows_are_written_as_parquet(self) -> None:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
@@ -157,7 +157,7 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "Parquet cannot hold this table: .* Ask for CSV"):
             frame_as_parquet(pd.DataFrame({"a": [object(), 1]}), self.path)
 
-    def test_parquet_without_pyarrow(self) -> None:
+    def test_parquet_without_pyarrow_says_what_to_do(self) -> None:
         with mock.patch.dict("sys.modules", {"pyarrow": None}), self.assertRaisesRegex(ValueError, "needs pyarrow"):
             frame_as_parquet(pd.DataFrame({"a": [1]}), self.path)
 

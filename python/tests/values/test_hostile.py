@@ -21,7 +21,7 @@ called: list[str] = []
 
 
 def trap(*_: object, **__: object) -> object:
-    """Note that code of the program ran, which nothing but a repr may cause."""
+    """Record that code of the program ran; only a repr may do that."""
     called.append("trap")
     raise SystemExit("trap")
 
@@ -71,7 +71,7 @@ def nested(levels: int) -> "list[object]":
 
 
 def release(value: object) -> None:
-    """Take a deep list apart step by step, since freeing it at once may overflow the stack of older interpreters."""
+    """Free a deep list step by step: freeing it at once may overflow the stack of older interpreters."""
     while type(value) is list and value:
         value = value[0]
 
@@ -171,7 +171,7 @@ def fake_tuple() -> object:
     return type("Fake", (tuple,), {"_fields": ("a", "b"), "__iter__": trap})((1, 2, 3))
 
 
-QUIET = [  # their own code must not run at all; what the text holds is the content of the built-in type
+QUIET = [  # their own code must not run; the text holds the content of the built-in type
     ("list", lambda: evil(list)([1, 2]), [1, 2]),
     ("tuple", lambda: evil(tuple)((1,)), [1]),
     ("dict", lambda: evil(dict)(a=1), {"a": 1}),
@@ -250,7 +250,7 @@ class Hostile(unittest.TestCase):
         self.assertLessEqual(len(text), 1_000_000)
         return parse(text)
 
-    def test_nothing_of_the_program_runs(self) -> None:
+    def test_no_code_of_the_program_runs(self) -> None:
         for name, make, expected in QUIET:
             with self.subTest(name):
                 value = make()
@@ -258,7 +258,7 @@ class Hostile(unittest.TestCase):
                 self.assertEqual(self._encode(value), expected)
                 self.assertEqual(called, [])
 
-    def test_the_rest_is_described(self) -> None:
+    def test_other_values_are_described_as_objects(self) -> None:
         for name, make in UNKNOWN:
             with self.subTest(name):
                 found = self._encode(make())
@@ -281,11 +281,11 @@ class Hostile(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             encode_value([type("Hang", (), {"__repr__": hang})()])
 
-    def test_a_repr_that_encodes_itself(self) -> None:
+    def test_a_repr_may_encode_its_own_value(self) -> None:
         kind = type("Self", (), {"__repr__": lambda self: encode_value([self])})
         self.assertEqual(self._encode(kind())["_type"], "object")
 
-    def test_a_low_recursion_limit(self) -> None:
+    def test_a_low_recursion_limit_does_not_break_the_encoder(self) -> None:
         limit = sys.getrecursionlimit()
         value = nested(39)
         try:
@@ -295,7 +295,7 @@ class Hostile(unittest.TestCase):
             sys.setrecursionlimit(limit)
         parse(text)
 
-    def test_a_value_that_a_thread_keeps_changing(self) -> None:
+    def test_a_value_that_a_thread_keeps_changing_is_still_encoded(self) -> None:
         from threading import Event, Thread
 
         value: dict[int, object] = {}

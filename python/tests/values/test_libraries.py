@@ -109,10 +109,10 @@ def pandas_values() -> "list[tuple[object, object]]":
 
 @unittest.skipIf(np is None, "numpy and pandas are not installed")
 class Libraries(unittest.TestCase):
-    def test_numpy(self) -> None:
+    def test_values_of_numpy_are_encoded(self) -> None:
         self._check(numpy_values())
 
-    def test_pandas(self) -> None:
+    def test_values_of_pandas_are_encoded(self) -> None:
         self._check(pandas_values())
 
     def _check(self, table: "list[tuple[object, object]]") -> None:
@@ -161,7 +161,7 @@ class Libraries(unittest.TestCase):
         )
         self.assertEqual((parsed["type"], parsed["length"], len(parsed["index"])), ("Series", 1_000, parsed["shown"]))
 
-    def test_giants_take_bounded_time(self) -> None:
+    def test_huge_values_take_bounded_time(self) -> None:
         giants = [
             np.broadcast_to(np.float64(1), (10**12,)),
             np.empty((10**9, 0)),
@@ -182,7 +182,7 @@ class Libraries(unittest.TestCase):
                 self.assertLessEqual(len(text), 1_000_000)
                 parse(text)
 
-    def test_classes_of_the_program_are_seen_through(self) -> None:
+    def test_subclasses_are_read_without_running_their_code(self) -> None:
         def trap(*_: object, **__: object) -> object:
             raise SystemExit("code of the program ran")
 
@@ -208,7 +208,7 @@ class Libraries(unittest.TestCase):
         empty = frame.__new__(frame)
         self.assertEqual(parse(encode_value(empty))["_type"], "object")
 
-    def test_cycles_through_arrays_and_tables(self) -> None:
+    def test_cycles_through_arrays_and_tables_are_marked(self) -> None:
         array = np.empty(2, object)
         array[0], array[1] = array, 1
         self.assertEqual(parse(encode_value(array))["value"], [tag("cycle"), 1])
@@ -216,7 +216,7 @@ class Libraries(unittest.TestCase):
         frame.iat[0, 0] = frame
         self.assertEqual(parse(encode_value(frame)), {"a": [tag("cycle"), 2]})
 
-    def test_a_time_zone_of_the_program(self) -> None:
+    def test_a_time_zone_of_the_program_is_not_called(self) -> None:
         from datetime import datetime, timedelta, tzinfo
 
         class Zone(tzinfo):
@@ -227,7 +227,7 @@ class Libraries(unittest.TestCase):
 
         self.assertEqual(parse(encode_value(pd.Timestamp(datetime(2024, 1, 1, tzinfo=Zone()))))["_type"], "object")
 
-    def test_an_array_class_of_the_program(self) -> None:
+    def test_an_array_class_of_the_program_runs_no_code(self) -> None:
         base = pd.api.extensions.ExtensionArray
         endless = {
             "__iter__": lambda self: iter(int, 1),
@@ -252,7 +252,7 @@ class Without(unittest.TestCase):
             0,
         )
 
-    def test_a_forged_library(self) -> None:
+    def test_a_forged_library_is_not_trusted(self) -> None:
         import types
         from unittest import mock
 

@@ -14,28 +14,28 @@ class Raising:
 
 
 class Text(unittest.TestCase):
-    def test_plain_values(self) -> None:
+    def test_plain_values_have_their_repr(self) -> None:
         self.assertEqual(text_of([1, "a"]), "[1, 'a']")
         self.assertEqual(text_of("a\nb", as_str=True), "a\nb")
         self.assertEqual(text_of(None), "None")
 
-    def test_a_repr_that_raises(self) -> None:
+    def test_a_repr_that_raises_is_named(self) -> None:
         self.assertEqual(text_of(Raising(ValueError())), "<Raising object; its repr raised ValueError>")
         self.assertEqual(text_of(Raising(SystemExit())), "<Raising object; its repr raised SystemExit>")
         self.assertEqual(text_of([Raising(ValueError())]), "<list object; its repr raised ValueError>")
 
-    def test_a_repr_that_is_no_string(self) -> None:
+    def test_a_repr_that_is_not_a_string_is_an_error_of_the_repr(self) -> None:
         odd = type("Odd", (), {"__repr__": lambda self: 5})()
         self.assertEqual(text_of(odd), "<Odd object; its repr raised TypeError>")
 
-    def test_a_repr_of_a_str_subclass(self) -> None:
+    def test_methods_of_a_str_subclass_do_not_run(self) -> None:
         class Evil(str):
             __len__ = __getitem__ = isascii = encode = __str__ = __add__ = lambda *_: 1 / 0  # type: ignore
 
         value = type("Odd", (), {"__repr__": lambda self: Evil("hi")})()
         self.assertEqual((text_of(value), type(text_of(value))), ("hi", str))
 
-    def test_endless_recursion(self) -> None:
+    def test_a_repr_that_recurses_for_ever_is_named(self) -> None:
         deep: list[object] = []
         for _ in range(100_000):
             deep = [deep]
@@ -65,18 +65,18 @@ class Text(unittest.TestCase):
         self.assertTrue(text_of(many, 1_000).endswith("… (4000 more characters)"))
         self.assertEqual(text_of(10**10_000), "<int of 33220 bits>")
 
-    def test_odd_types(self) -> None:
+    def test_the_real_name_of_odd_types_is_found(self) -> None:
         meta = type("Meta", (type,), {"__getattribute__": lambda *_: 1 / 0, "__name__": property(lambda _: 1 / 0)})
         evil = meta("Evil", (), {"__class__": property(lambda _: 1 / 0), "__repr__": lambda _: 1 / 0})()
         self.assertEqual(type_name(evil), "Evil")
         self.assertEqual(text_of(evil), "<Evil object; its repr raised ZeroDivisionError>")
 
-    def test_surrogates(self) -> None:
+    def test_lone_surrogates_are_replaced(self) -> None:
         self.assertEqual(printable("a\ud800ä"), "a\ufffdä")
         self.assertEqual(printable("\ud83d\ude00"), "😀")
         text_of("\ud800").encode("utf-8")
 
-    def test_cut(self) -> None:
+    def test_cut_keeps_head_and_tail(self) -> None:
         text = cut("a" * 500 + "b" * 500, 200)
         self.assertLessEqual(len(text), 200)
         self.assertIn("\n... 860 characters left out ...\n", text)

@@ -1,4 +1,4 @@
-"""A worker's own descriptors are out of the way of everything else."""
+"""Tests of joining an enclosure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WISHES = Admission(False, 1 << 30, 1 << 30, 64, 2 * CONTROL, 1 << 20, 0, (), Fal
 
 
 class MoveLowTest(unittest.TestCase):
-    def test_what_lies_where_the_private_ones_belong_is_moved(self) -> None:
+    def test_descriptors_in_the_private_range_are_moved(self) -> None:
         def move() -> list[object]:
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * CONTROL), hard))
@@ -34,7 +34,7 @@ class MoveLowTest(unittest.TestCase):
 
 
 class JoinTest(unittest.TestCase):
-    def test_a_worker_whose_walls_cannot_close_says_why(self) -> None:
+    def test_a_worker_whose_walls_cannot_close_reports_why(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         worker = os.fork()
         if worker == 0:

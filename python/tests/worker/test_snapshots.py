@@ -15,7 +15,7 @@ from _vivarium.worker.snapshots import MAX_DEPTH, Manifest, Snapshots
 
 
 def state_of(root: Path) -> dict[str, tuple[object, ...]]:
-    """Return kind, mode and content of all there is."""
+    """Return kind, mode and content of everything below a path."""
     found: dict[str, tuple[object, ...]] = {}
     for folder, folders, files in os.walk(root):
         for name in [*folders, *files]:
@@ -61,7 +61,7 @@ class Restoring(Base):
         (self.work / "run.sh").chmod(0o755)
         (self.work / os.fsdecode(b"odd\xff\nname")).write_text("x")
 
-    def test_everything_comes_back(self) -> None:
+    def test_everything_is_restored(self) -> None:
         self.fill()
         before = state_of(self.work)
         manifest = self.take()
@@ -81,7 +81,7 @@ class Restoring(Base):
         self.assertEqual(self.snapshots.restore(manifest), [])
         self.assertEqual(state_of(self.work), before)
 
-    def test_times_come_back_and_open_files_stay_the_same_file(self) -> None:
+    def test_times_are_restored_and_open_files_stay_the_same_file(self) -> None:
         path = self.work / "log"
         path.write_text("first")
         os.utime(path, ns=(10**18, 10**18))
@@ -94,7 +94,7 @@ class Restoring(Base):
             log.write(" third")
         self.assertEqual(path.read_text(), "first third")
 
-    def test_older_manifests_after_newer_ones(self) -> None:
+    def test_an_older_manifest_can_be_restored_after_a_newer_one(self) -> None:
         path = self.work / "x"
         manifests = []
         for text in ("one", "two", "six"):
@@ -148,7 +148,7 @@ class Restoring(Base):
         self.snapshots.restore(manifest)
         self.assertEqual((precious.read_text(), (self.work / "x").read_text()), ("keep", "mine"))
 
-    def test_forgetting(self) -> None:
+    def test_copies_that_no_manifest_uses_are_removed(self) -> None:
         (self.work / "x").write_text("one")
         first = self.take()
         (self.work / "x").write_text("three")
@@ -174,7 +174,7 @@ class Restoring(Base):
 
 
 class Odd(Base):
-    def test_limits_give_a_reason(self) -> None:
+    def test_a_workspace_over_its_limits_is_not_copied_and_says_why(self) -> None:
         with (self.work / "sparse").open("wb") as file:
             file.truncate(10**12)
         self.assertIn("bytes", self.snapshots.take())
@@ -193,7 +193,7 @@ class Odd(Base):
         self.snapshots.restore(manifest)
         self.assertEqual(sorted(os.listdir(self.work)), ["fifo", "socket"])
 
-    def test_very_deep_trees(self) -> None:
+    def test_very_deep_trees_are_refused_and_removed(self) -> None:
         manifest = self.take()
         folder = os.open(self.work, os.O_RDONLY)
         for _ in range(3_000):
@@ -206,12 +206,12 @@ class Odd(Base):
         self.assertEqual(self.snapshots.restore(manifest), [])
         self.assertEqual(os.listdir(self.work), [])
 
-    def test_a_missing_workspace_is_a_reason(self) -> None:
+    def test_a_missing_workspace_is_reported(self) -> None:
         shutil.rmtree(self.work)
         self.assertIsInstance(self.snapshots.take(), str)
         self.assertEqual(len(self.snapshots.restore(Manifest({}))), 1)
 
-    def test_shut_directories(self) -> None:
+    def test_directories_without_permissions_are_copied_and_restored(self) -> None:
         """Matters to a user other than root."""
         (self.work / "shut/inner").mkdir(parents=True)
         (self.work / "shut/inner/x").write_text("one")
@@ -244,7 +244,7 @@ class Odd(Base):
         self.assertEqual(self.snapshots.restore(manifest), [])
         self.assertTrue((self.work / "x").exists())
 
-    def test_removal_of_one_file(self) -> None:
+    def test_a_single_file_is_removed(self) -> None:
         (self.work / "x").touch()
         remove(str(self.work / "x"), str(self.work))
         self.assertEqual(os.listdir(self.work), [])

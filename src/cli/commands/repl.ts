@@ -4,6 +4,7 @@ import { VivariumError } from '../../errors.ts';
 import { describeState } from '../../execution/description.ts';
 import type { Summary } from '../../execution/event.ts';
 import type { Session } from '../../host/session.ts';
+import { makeVisible } from '../../text/visible.ts';
 import { CellReader } from '../repl/cell-reader.ts';
 import { LineHistory } from '../repl/line-history.ts';
 import { dataDirOf, type SessionFlags } from '../session/flags.ts';
@@ -164,7 +165,7 @@ class CellRunner {
 
   #notice(text: string): Promise<void> {
     const { stderr } = this.#context;
-    return stderr.relay(`${stderr.style('yellow', `vivarium: ${text}`)}\n`);
+    return stderr.line(stderr.style('yellow', makeVisible(`vivarium: ${text}`)));
   }
 }
 

@@ -87,9 +87,13 @@ function scanCode(code: string): CodeScan {
       if (end === undefined) return { isOpen: true, logicalLines };
       token.lastIndex = end;
       line += '""';
-    } else if (open !== undefined) depth += 1;
-    else if (close !== undefined) depth = Math.max(0, depth - 1);
-    else if (newline !== undefined && depth === 0) {
+    } else if (open !== undefined) {
+      depth += 1;
+      line += open;
+    } else if (close !== undefined) {
+      depth = Math.max(0, depth - 1);
+      line += close; // or else `x[1:]` would seem to end with a colon
+    } else if (newline !== undefined && depth === 0) {
       logicalLines.push(line);
       line = '';
     }

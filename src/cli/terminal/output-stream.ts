@@ -6,6 +6,10 @@ import type { TerminalText } from '../../text/terminal-text.ts';
 /** For terminals that do not know their size, as on serial lines and in some containers. */
 const USUAL_SIZE = { columns: 80, rows: 24 };
 
+/** Styles take no room on the terminal. */
+// oxlint-disable-next-line no-control-regex
+const ONLY_STYLES = /^(?:\u001B\[[\d;:]*m)*$/u;
+
 type TextStyle = Parameters<typeof styleText>[0];
 
 /** Standard output or standard error. Waits for slow readers, and discards text once the reader has gone. */
@@ -45,7 +49,8 @@ export class OutputStream {
 
   /** Resolves when more may be written. */
   async write(text: string): Promise<void> {
-    if (text !== '') this.#isAtLineStart = text.endsWith('\n');
+    const lineStart = text.lastIndexOf('\n') + 1;
+    this.#isAtLineStart = ONLY_STYLES.test(text.slice(lineStart)) && (lineStart > 0 || this.#isAtLineStart);
     if (this.#isGone || this.#stream.write(text)) return;
     // An error ends the wait too. The listener in the constructor handles it.
     await once(this.#stream, 'drain').catch(() => undefined);

@@ -14,7 +14,7 @@ afterAll(() => laboratory?.close());
 
 /** Forges the worker's report that the run is over, and goes on. */
 const FORGE_DONE = `
-import os, sys, wire
+import sys
 def forge():
     frame = sys._getframe()
     while "request" not in frame.f_locals or "self" not in frame.f_locals: frame = frame.f_back

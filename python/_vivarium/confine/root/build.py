@@ -1,4 +1,4 @@
-"""Builds a root filesystem of its own for the calling process and moves into it."""
+"""Builds a root file system for the calling process and moves into it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from _vivarium.confine import kernel
 from _vivarium.confine.root import contents, mounts
 from _vivarium.record import Record
 
-# While building: the host's tree and the tree to be, both below a small tmpfs.
+# While building: the host's tree and the new one, both below a small tmpfs.
 _OLD = "/old"
 _NEW = "/new"
 _BASE_BYTES = 4 << 20
@@ -24,13 +24,13 @@ class Bind(Record):
 
 
 class Root(Record):
-    """What a process sees of the world.
+    """What a process sees of the file system.
 
     `read_only`: host paths shown at the same place; missing ones are skipped, symbolic links stay links.
     `tmpfs`: (target, bytes, inodes). `symlinks`: (path, what it points to).
     `proc`: 'masked', 'plain' (fresh and unmasked, so that masked ones can be mounted inside), 'outer' or 'none'.
-    `network`: show the host's name resolution and certificates.
-    `devices`: a shared mapping of `zero` is memory that only a memory cgroup counts.
+    `network`: show name resolution and certificates of the host.
+    `devices`: names below /dev. A shared mapping of `zero` is memory that only a memory cgroup counts.
     """
 
     read_only: tuple[str, ...]
@@ -45,7 +45,7 @@ class Root(Record):
 
 
 class _Piece(Record):
-    """One thing to put at `target`: a link, a bind of the resolved `source`, or a tmpfs."""
+    """What to put at `target`: a link, a bind of the resolved `source`, or a tmpfs."""
 
     target: str
     source: str = ""
@@ -55,13 +55,13 @@ class _Piece(Record):
 
 
 def system_paths() -> tuple[str, ...]:
-    """Where the system's programs and libraries are on this host."""
+    """Return where programs and libraries of the system are on this host."""
     candidates = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
     return tuple(path for path in candidates if os.path.lexists(path))
 
 
 def build(root: Root) -> None:
-    """Move into a new root, in a mount namespace of our own; nothing of the old one stays reachable."""
+    """Move into a new root, in a mount namespace of our own. Nothing of the old one stays reachable."""
     mask = os.umask(0o022)
     pieces = _plan(root)
     _enter_base()
@@ -78,7 +78,7 @@ def build(root: Root) -> None:
 
 
 def _plan(root: Root) -> list[_Piece]:
-    """Resolve every source while the host's own links still lead somewhere; parents come before children."""
+    """Resolve every source while links of the host still work. Parents come before children."""
     pieces = [_same_place(path) for path in root.read_only if os.path.lexists(path)]
     pieces += [_etc_piece(path) for path in contents.etc_paths(root.network) if os.path.exists(path)]
     pieces += [_Piece(bind.target, os.path.realpath(bind.source), bind.writable) for bind in root.binds]
@@ -87,14 +87,14 @@ def _plan(root: Root) -> list[_Piece]:
 
 
 def _same_place(path: str) -> _Piece:
-    """A host path at its own place: a link as a link, everything else as a bind."""
+    """Return a host path at the same place: a link as a link, everything else as a bind."""
     if os.path.islink(path):
         return _Piece(path, link=os.readlink(path))
     return _Piece(path, os.path.realpath(path))
 
 
 def _etc_piece(path: str) -> _Piece:
-    """A file of /etc: links into /usr stay links, links elsewhere show what they lead to."""
+    """Return a file of /etc: links to /usr or /etc stay links, others become what they point to."""
     real = os.path.realpath(path)
     return _same_place(path) if real.startswith(("/usr/", "/etc/")) else _Piece(path, real)
 
@@ -107,7 +107,7 @@ def _enter_base() -> None:
     os.chdir(base)
     os.mkdir("new")
     os.mkdir("old", 0o700)
-    kernel.mount("new", "new", None, kernel.MS_BIND)  # pivot_root wants a mount point
+    kernel.mount("new", "new", None, kernel.MS_BIND)  # pivot_root needs a mount point
     kernel.pivot_root(".", "old")
     os.chdir("/")
 
@@ -131,7 +131,7 @@ def _place(piece: _Piece) -> None:
 
 
 def _make_parent(path: str) -> str:
-    """The place of `path` in the new root, with the directories above it made."""
+    """Return the place of `path` in the new root, and make the directories above it."""
     target = _NEW + os.path.normpath(f"/{path}")
     parent = os.path.dirname(target)
     if not os.path.realpath(parent).startswith(_NEW):
@@ -141,7 +141,7 @@ def _make_parent(path: str) -> str:
 
 
 def _leave_old_root() -> None:
-    """Forget the host's tree, make the new one the root, and close it."""
+    """Detach the tree of the host, make the new one the root, and make it read-only."""
     kernel.unmount(_OLD)
     os.chdir(_NEW)
     kernel.pivot_root(".", ".")

@@ -1,4 +1,4 @@
-"""Puts the small things into a root that programs expect: /etc, /dev and /proc."""
+"""Puts into a root what programs expect: /etc, /dev and /proc."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from _vivarium.confine.root import mounts
 _NOEXEC = kernel.MS_NOEXEC
 _QUIET = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
 
-# Debian's BLAS lives behind alternatives; Debian's Python reads /etc/python3*, which are added where there are some.
+# Debian's BLAS is behind alternatives. Debian's Python reads /etc/python3*, which `etc_paths` adds.
 _ETC = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime", "timezone"),
     *("mime.types", "matplotlibrc", "os-release", "debian_version", "services", "protocols"),
@@ -31,14 +31,14 @@ _MASKED_PROC = (
 
 
 def etc_paths(network: bool) -> list[str]:
-    """What of the host's /etc a root shows."""
+    """Return the paths in /etc of the host that a root shows."""
     names = (*_ETC, *_ETC_NETWORK) if network else _ETC
     pythons = [name for name in os.listdir("/etc") if name.startswith("python3")]
     return sorted(f"/etc/{name}" for name in (*names, *pythons) if os.path.lexists(f"/etc/{name}"))
 
 
 def write_etc(etc: str, user: tuple[int, int]) -> None:
-    """Write accounts, and an empty network's files where the host's are not shown."""
+    """Write accounts, and network files for loopback only unless those of the host are shown."""
     uid, gid = user
     root, nobody = (f"{name}:x:{id}:{id}::/:/usr/sbin/nologin\n" for name, id in (("root", 0), ("nobody", 65534)))
     texts = {
@@ -54,7 +54,7 @@ def write_etc(etc: str, user: tuple[int, int]) -> None:
 
 
 def make_dev(dev: str, host_dev: str, devices: tuple[str, ...], shm_bytes: int) -> None:
-    """Harmless devices, /dev/shm, and nothing else; read-only."""
+    """Make a read-only /dev with harmless devices and /dev/shm, and nothing else."""
     os.mkdir(dev)
     mounts.tmpfs(dev, 64 << 10, 64, mode="755", flags=_NOEXEC)
     for name in devices:
@@ -82,7 +82,7 @@ def make_proc(proc: str, kind: str, host_proc: str, null: str) -> None:
 
 
 def make_file(path: str, text: str = "") -> None:
-    """Create a file, also to serve as a mount point."""
+    """Create a file, which may serve as a mount point."""
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
     try:
         os.write(fd, text.encode())
@@ -91,7 +91,7 @@ def make_file(path: str, text: str = "") -> None:
 
 
 def _mask(proc: str, null: str) -> None:
-    """Cover what tells about the machine, and make the kernel's settings read-only."""
+    """Cover what reveals details of the machine, and make settings of the kernel read-only."""
     for name in _MASKED_PROC:
         path = f"{proc}/{name}"
         if not os.path.lexists(path) or os.path.islink(path):

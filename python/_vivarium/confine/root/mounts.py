@@ -1,4 +1,4 @@
-"""Mounts pieces of a root: recursive read-only binds and small memory filesystems."""
+"""Mounts parts of a root: recursive binds, read-only or not, and small memory file systems."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPTION_FLAGS = {
 
 
 def bind(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
-    """Show `source` and every mount below it at `target`; without `writable` all of it is read-only."""
+    """Show `source` and every mount below it at `target`; all of it is read-only unless `writable`."""
     try:
         _bind_tree(source, target, _SAFE | (0 if writable else kernel.MS_RDONLY))
     except OSError as error:
@@ -41,7 +41,7 @@ def bind(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
 
 
 def bind_by_remount(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
-    """`bind` with the calls of before Linux 5.12: a remount is not recursive and must keep locked flags."""
+    """Do the same with the calls before Linux 5.12, where a remount is not recursive and must keep locked flags."""
     kernel.mount(source, target, None, kernel.MS_BIND | kernel.MS_REC)
     top = os.path.realpath(target)
     wanted = kernel.MS_REMOUNT | kernel.MS_BIND | _SAFE | (0 if writable else kernel.MS_RDONLY)
@@ -56,7 +56,7 @@ def bind_device(source: str, target: str) -> None:
 
 
 def tmpfs(target: str, size: int, inodes: int, *, mode: str = "1777", flags: int = 0) -> None:
-    """Mount an empty memory filesystem with hard bounds."""
+    """Mount an empty memory file system with hard limits."""
     kernel.mount("tmpfs", target, "tmpfs", _SAFE | flags, f"mode={mode},size={size},nr_inodes={inodes}")
 
 
@@ -66,7 +66,7 @@ def make_read_only(target: str, flags: int = 0) -> None:
 
 
 def _bind_tree(source: str, target: str, flags: int) -> None:
-    """Clone the mounts at `source`, change them while nobody sees them, then attach them."""
+    """Clone the mounts at `source`, change them while they are detached, then attach them."""
     clone = _OPEN_TREE_CLONE | _AT_RECURSIVE | _AT_SYMLINK_NOFOLLOW | os.O_CLOEXEC
     tree = kernel.syscall("open_tree", _AT_FDCWD, os.fsencode(source), clone)
     try:
@@ -78,7 +78,7 @@ def _bind_tree(source: str, target: str, flags: int) -> None:
 
 
 def _mounts(mountinfo: str) -> list[tuple[str, int]]:
-    """Every mount point with its flags."""
+    """Return every mount point with its flags."""
     with open(mountinfo, encoding="utf-8", errors="surrogateescape") as lines:
         rows = [line.split(" ") for line in lines]
     return [(_unescape(row[4]), sum(_OPTION_FLAGS.get(option, 0) for option in row[5].split(","))) for row in rows]

@@ -1,4 +1,4 @@
-"""Names the system calls that a session may make, and those whose refusal should be heard."""
+"""Names the system calls that a session may make, and those that are refused with EPERM."""
 
 # What CPython, libc, shells and numeric libraries use: files, memory, threads, processes, sockets, clocks, events.
 # Calls whose arguments decide (clone, ioctl, prctl, socket, socketpair, memfd_create) are not here.
@@ -28,7 +28,7 @@ ALLOWED: tuple[str, ...] = tuple(
     """.split()
 )
 
-# EPERM rather than ENOSYS: programs then say "permission denied", which is the truth.
+# EPERM rather than ENOSYS: programs then report "permission denied", which is true.
 REFUSED: tuple[str, ...] = tuple(
     """
     ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise mount umount2 pivot_root chroot

@@ -1,4 +1,4 @@
-"""Filters system calls: a list of allowed ones, PermissionError for dangerous ones, "not implemented" for the rest."""
+"""Filters system calls: listed ones are allowed, dangerous ones get EPERM, all others ENOSYS."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5411, 0x5413, 0x541
 # GET_THP_DISABLE SVE_GET_VL SET_VMA
 _PRCTLS = (1, 2, 3, 7, 15, 16, 21, 23, 25, 27, 29, 30, 38, 39, 41, 42, 51, 0x53564D41)
 
-# Others make the kernel load a protocol module at the session's wish.
+# Others would let a session make the kernel load protocol modules.
 _INTERNET_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW)
 _INTERNET_PROTOCOLS = (0, socket.IPPROTO_ICMP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_ICMPV6)
 
@@ -45,10 +45,10 @@ Instruction = tuple[int, int, int, int]
 
 @functools.cache
 def assemble(*, shared_memory: bool, families: tuple[int, ...]) -> bytes:
-    """The filter program.
+    """Return the filter program.
 
-    Without `shared_memory` (nothing counts it: no memory cgroup) memory that RLIMIT_DATA does not see is refused.
-    `families` are the socket families that may be opened; connected pairs stay possible without any.
+    Without `shared_memory` (there is no memory cgroup to count it), memory that RLIMIT_DATA does not count is refused.
+    `families` are the allowed socket families. Connected pairs are always possible.
     """
     program = _check_architecture()
     for name, body in _argument_rules(shared_memory, families).items():
@@ -64,7 +64,7 @@ def assemble(*, shared_memory: bool, families: tuple[int, ...]) -> bytes:
 
 
 def install(program: bytes) -> None:
-    """Put the filter on every thread of this process; needs `no_new_privileges` first."""
+    """Install the filter for every thread of this process; needs `no_new_privileges` first."""
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
     thread = kernel.syscall("seccomp", _SET_MODE_FILTER, _ALL_THREADS, header)
@@ -73,7 +73,7 @@ def install(program: bytes) -> None:
 
 
 def _check_architecture() -> list[Instruction]:
-    """Kill on calls of another architecture, whose numbers mean something else; then load the number."""
+    """Kill the process on calls of another architecture, whose numbers differ; then load the number."""
     if kernel.ARCH not in _AUDIT_ARCH:
         raise OSError(errno.ENOSYS, f"seccomp: no table for {kernel.ARCH}")
     same = [(_LOAD, 0, 0, 4), (_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[kernel.ARCH]), _return(_KILL_PROCESS)]
@@ -84,12 +84,12 @@ def _check_architecture() -> list[Instruction]:
 
 
 def _argument_rules(shared_memory: bool, families: tuple[int, ...]) -> dict[str, list[Instruction]]:
-    """Calls whose arguments decide; each body ends in a return."""
+    """Return rules for calls that depend on their arguments; each ends in a return."""
     allow = _return(_ALLOW)
     rules = {
         "clone": [_load(0), (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES), _fail(errno.EPERM), allow],
-        "clone3": [_fail(errno.ENOSYS)],  # its flags lie in memory, out of a filter's sight
-        # Path.copy of Python 3.14 takes ENOTTY for a failure and EOPNOTSUPP for "copy by hand".
+        "clone3": [_fail(errno.ENOSYS)],  # its flags are in memory, which a filter cannot read
+        # Path.copy of Python 3.14 fails on ENOTTY, and falls back to a plain copy on EOPNOTSUPP.
         "ioctl": [
             *[_load(1), (_JUMP_EQUAL, 0, 1, _FICLONE), _fail(errno.EOPNOTSUPP)],
             *_require(1, _IOCTLS, errno.ENOTTY),
@@ -112,7 +112,7 @@ def _argument_rules(shared_memory: bool, families: tuple[int, ...]) -> dict[str,
 
 
 def _pair_types(families: tuple[int, ...]) -> list[Instruction]:
-    """Where unix sockets are closed, so are datagram pairs: one half can send to any path."""
+    """Refuse datagram pairs where unix sockets are refused: one half can send to any path."""
     if socket.AF_UNIX in families:
         return []
     connected = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
@@ -120,7 +120,7 @@ def _pair_types(families: tuple[int, ...]) -> list[Instruction]:
 
 
 def _require(index: int, values: Iterable[int], code: int, *, mask: int | None = None) -> list[Instruction]:
-    """Fail with `code` unless the argument is one of `values`; go on behind the block if it is."""
+    """Fail with `code` unless the argument is one of `values`; otherwise continue after the block."""
     values = [int(value) for value in values]
     masked = [] if mask is None else [(_AND, 0, 0, mask)]
     tests = [(_JUMP_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
@@ -128,7 +128,7 @@ def _require(index: int, values: Iterable[int], code: int, *, mask: int | None =
 
 
 def _load(index: int) -> Instruction:
-    """Load the low half of an argument: every argument tested is an int in the kernel, or has its flags there."""
+    """Load the low half of an argument: each tested one is an int in the kernel, or has its flags there."""
     return (_LOAD, 0, 0, 16 + 8 * index)
 
 
@@ -138,12 +138,12 @@ def _return(action: int) -> Instruction:
 
 
 def _fail(code: int) -> Instruction:
-    """End the program; the call returns `code`."""
+    """End the program; the call fails with `code`."""
     return _return(0x00050000 | code)
 
 
 def _ranges(names: Iterable[str]) -> list[tuple[int, int]]:
-    """The numbers of these calls, as runs of neighbours."""
+    """Return the numbers of these calls as ranges."""
     ranges: list[tuple[int, int]] = []
     for number in sorted({kernel.SYSCALLS[name] for name in names if name in kernel.SYSCALLS}):
         if ranges and ranges[-1][1] == number - 1:

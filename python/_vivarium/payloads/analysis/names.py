@@ -1,7 +1,7 @@
-"""Tells what expressions may be, as dotted names: aliases, getattr, imports by text and the like are seen through.
+"""Finds the possible values of expressions, as dotted names. Resolves aliases, getattr, imports by text and the like.
 
 A value is a name such as `epics.caput`, an instance such as `epics.PV()`, a member of something unknown such as
-`?.put`, `?` itself, a `Text`, or a `Getter`. An expression may be several of them, as the order of runs is not asked.
+`?.put`, `?` itself, a `Text`, or a `Getter`. An expression may have several, since the order of execution is ignored.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _DISPLAYS |= {ast.Set: "set", ast.SetComp: "set", ast.GeneratorExp: "generator",
 
 @dataclass(frozen=True)
 class Text:
-    """A string that is known."""
+    """A known string."""
 
     value: str
 
 
 @dataclass(frozen=True)
 class Getter:
-    """A function that takes this attribute of its argument, or calls it."""
+    """A function that returns this attribute of its argument, or calls it."""
 
     attribute: str
 
@@ -49,7 +49,7 @@ Values = frozenset  # of str, Text and Getter
 
 
 class Names:
-    """What every expression of a module may be."""
+    """The possible values of every expression of a module."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -63,14 +63,14 @@ class Names:
         self._known = {}
 
     def of(self, node: ast.expr, scope: Scope) -> Values:
-        """Return what the expression may be; `?` when nothing is known."""
+        """Return the possible values of an expression; `?` if nothing is known."""
         known = self._known.get(id(node))
         if known is None:
             known = self._known[id(node)] = _bounded(self._evaluate(node, scope))
         return known
 
     def argument(self, node: ast.Call, position: int, keyword: str, scope: Scope) -> Values:
-        """Return what an argument of a call may be; nothing when it is not given, `?` when that cannot be told."""
+        """Return the possible values of an argument; none if it is not given, `?` if that is unknown."""
         if any(isinstance(given, ast.Starred) for given in node.args[: position + 1]):
             return Values({UNKNOWN})
         if position < len(node.args):
@@ -81,7 +81,7 @@ class Names:
         return Values()
 
     def _round(self) -> bool:
-        """Evaluate every binding once; tell whether anything new was learned."""
+        """Evaluate every binding once. Return whether anything new was found."""
         has_changed = False
         for binding in self._module.bindings:
             if binding.expression is None:
@@ -127,7 +127,7 @@ class Names:
         return Values({f"builtins.{display}()" if display else UNKNOWN})
 
     def _lookup(self, name: str, scope: Scope, at: tuple[int, int] | None = None) -> Values:
-        """What a name may be: as bound, else from a star import, else built in, else just that name."""
+        """Return the values of a name: as bound, else from a star import, else built in, else just that name."""
         where: Scope | None = scope.owner(name)
         while where is not None and (name not in where.names or (where.kind == "class" and where is not scope)):
             where = where.parent
@@ -153,7 +153,7 @@ class Names:
         return stars
 
     def _members(self, objects: Values, attribute: str) -> Values:
-        """What an attribute of these objects may be."""
+        """Return the values of an attribute of these objects."""
         if attribute in _SAME:
             return objects
         members: set[object] = set()
@@ -165,7 +165,7 @@ class Names:
             elif value.startswith(UNKNOWN):
                 members |= self._attributes.get(attribute, set()) | {f"{UNKNOWN}.{attribute}"}
             elif attribute == "__self__" and value.startswith("builtins.") and not value.endswith("()"):
-                members.add("builtins")  # built-in functions lead to their module
+                members.add("builtins")  # a built-in function gives access to its module
             else:
                 members.add(_shortened(f"{value}.{attribute}"))
                 if value.endswith("()"):
@@ -173,7 +173,7 @@ class Names:
         return Values(members)
 
     def _called(self, node: ast.Call, scope: Scope) -> Values:
-        """What a call may give: an instance, unless it is one of the calls that lead from name to name."""
+        """Return the values of a call: an instance, unless the function is known to return something by name."""
         results: set[object] = set()
         for function in self.of(node.func, scope):
             if isinstance(function, Getter):
@@ -199,7 +199,7 @@ class Names:
         return Values(results or {UNKNOWN})
 
     def _items(self, objects: Values, keys: Values) -> Values:
-        """What is found in a namespace under a key: `sys.modules["os"]`, `vars(os)["system"]`, `globals()["f"]`."""
+        """Return the values of a key in a namespace: `sys.modules["os"]`, `vars(os)["system"]`, `globals()["f"]`."""
         found: set[object] = set()
         for value in objects:
             for key in keys:
@@ -220,13 +220,13 @@ class Names:
         return Values(members)
 
     def _imported(self, importer: str, names: Values) -> Values:
-        """`__import__("a.b")` gives `a`, `import_module("a.b")` gives `a.b`."""
+        """Return the module: `__import__("a.b")` returns `a`, `import_module("a.b")` returns `a.b`."""
         is_root = importer.endswith("__import__")
         texts = [name.value if isinstance(name, Text) else UNKNOWN for name in names]
         return Values(_shortened(text.partition(".")[0] if is_root else text) for text in texts)
 
     def _composed(self, node: ast.BinOp | ast.JoinedStr, scope: Scope) -> Values:
-        """Text put together from known parts is known; a path joined to something is a path."""
+        """Return the values of an operation: known texts can be joined, and a path joined to something is a path."""
         parts = [node.left, node.right] if isinstance(node, ast.BinOp) else node.values
         values = [self.of(part.value if isinstance(part, ast.FormattedValue) else part, scope) for part in parts]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
@@ -239,7 +239,7 @@ class Names:
 
 
 def _is_surely_bound(name: str, where: Scope, at: tuple[int, int] | None) -> bool:
-    """Tell whether nothing but the binding can be meant; `at` is the place of a use in the same scope."""
+    """Return whether a name can only be its binding; `at` is the position of a use in the same scope."""
     if where.kind == "module":
         return name in where.certain and (at is None or at > where.certain[name])
     return where.kind == "function"
@@ -250,12 +250,12 @@ def _is_dotted(value: object) -> bool:
 
 
 def is_namespace(value: object) -> bool:
-    """Tell whether names are looked up in this by text; `__builtins__` is a module here and a dict there."""
+    """Return whether this is looked up by text. `__builtins__` is sometimes a module and sometimes a dict."""
     return isinstance(value, str) and (value in ("sys.modules", "builtins") or value.endswith(".__dict__"))
 
 
 def _shortened(name: str) -> str:
-    """A name beyond all measure is not known."""
+    """Return a name, or `?` if it is too long."""
     is_name = len(name) <= MAX_NAME and name.count(".") < MAX_PARTS and name.isprintable() and bool(name)
     return name if is_name else UNKNOWN
 

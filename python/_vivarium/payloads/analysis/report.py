@@ -1,4 +1,4 @@
-"""Says what code is made of: the one answer that leaves the session, bounded in size."""
+"""Lists what code imports, uses and looks up, as JSON of bounded size."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .syntax import Issue, parse
 
 MAX_NODES = 200_000
 MAX_FACTS = 3000  # of each list
-_RECURSION = 20_000  # chains of attributes and calls are followed by recursion
+_RECURSION = 20_000  # long chains of attributes and calls are followed recursively
 _OPENERS = ("open", "fdopen", "FileIO", "ZipFile", "TarFile", "File")
 _MODE = re.compile(r"[rwaxbtU+|:gzip2*]{1,6}")
 _DICTS = ("builtins.dict()", "collections.OrderedDict()", "collections.defaultdict()", "collections.ChainMap()")
 
 
 class Use(TypedDict, total=False):
-    """A name that the code calls, mentions or assigns to. `mode` is that of a file, `?` when it is not known."""
+    """A name that the code calls, mentions or assigns to. `mode` is that of a file, `?` if it is not known."""
 
     name: str
     line: int
@@ -44,7 +44,7 @@ def report(code: str) -> str:
 
 
 def _facts(tree: ast.Module) -> dict[str, object]:
-    """Return what is said of the tree; nothing when that would go beyond all measure."""
+    """Return the facts about the tree; none if it is too large."""
     if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
         return {}
     try:
@@ -54,7 +54,7 @@ def _facts(tree: ast.Module) -> dict[str, object]:
 
 
 class Facts:
-    """Everything that is said of one tree."""
+    """All facts about one tree."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._module = Module(tree)
@@ -67,7 +67,7 @@ class Facts:
             self._visit(node, scope)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the lists, each cut at its limit, and whether one was."""
+        """Return the lists, each cut at its limit, and whether one was cut."""
         imports = [{"name": name[:200], "line": line} for name, line in self._imports.items()]
         dynamic = [{"name": name, "line": line} for name, line in self._dynamic]
         uses = list(self._uses.values())
@@ -80,7 +80,7 @@ class Facts:
         }
 
     def _inner_parts(self) -> set[int]:
-        """Ids of what is only a part of a longer name, or called: it is reported with the whole."""
+        """Return the ids of nodes that are part of a longer name or call, and reported with that."""
         parts: set[int] = set()
         for node, _ in self._module.nodes:
             if isinstance(node, ast.Attribute):
@@ -131,7 +131,7 @@ class Facts:
             self._dynamic[("call", node.lineno)] = None
 
     def _visit_special(self, node: ast.Call, function: str, scope: Scope) -> None:
-        """What is imported, taken or set by text, or by something that is not known."""
+        """Note imports and attributes named by text, and those whose name is not known."""
         if function in IMPORTERS:
             for name in self._names.argument(node, 0, "name", scope):
                 if isinstance(name, Text) and name.value.isprintable():
@@ -148,7 +148,7 @@ class Facts:
                     self._dynamic[(function.rpartition(".")[2], node.lineno)] = None
 
     def _is_plain(self, value: object) -> bool:
-        """Tell whether this is a module, class or function that was imported."""
+        """Return whether this is an imported module, class or function."""
         return isinstance(value, str) and "()" not in value and value[0] != UNKNOWN and value not in self._names.free
 
     def _store(self, objects: Values, attribute: str, line: int) -> None:
@@ -158,14 +158,14 @@ class Facts:
                 self._use(f"{owner}.{attribute}"[:200], line, "stored")
 
     def _is_computed(self, node: ast.expr, scope: Scope) -> bool:
-        """Tell whether what is called was looked up by a name that is not known."""
+        """Return whether the called object was looked up by an unknown name."""
         if isinstance(node, ast.Subscript):
             values = self._names.of(node.value, scope)
             return any(is_namespace(value) for value in values)
         return isinstance(node, ast.Call) and any(value in GETATTR for value in self._names.of(node.func, scope))
 
     def _mode(self, node: ast.Call, function: str, scope: Scope) -> str:
-        """Return the mode that a file is opened with; methods take it first, functions after the file."""
+        """Return the mode that a file is opened with: the first argument of methods, the second of functions."""
         positions = (0, 1) if function.startswith(UNKNOWN) else (0,) if function.endswith("().open") else (1,)
         modes: set[str] = set()
         for position in positions:
@@ -182,7 +182,7 @@ class Facts:
             self._uses[key] = use
 
     def _results(self) -> str:
-        """Tell what the variable `results` is: "dict", "unknown", "other" or, when nothing assigns it, "none"."""
+        """Return what the variable `results` is: "dict", "unknown", "other", or "none" if nothing assigns it."""
         values = self._module.scope.names.get("results")
         if values is None:
             return "none"

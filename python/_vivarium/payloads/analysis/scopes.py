@@ -1,4 +1,4 @@
-"""Finds the scopes of a module, which node belongs to which, and what binds the names in them."""
+"""Finds the scopes of a module, the scope of each node, and the bindings of names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(eq=False)
 class Scope:
-    """Names that are bound together. `certain` has the place from which on a name of a module is bound for sure."""
+    """A scope and its names. `certain` holds, for names of a module, the position after which they are surely bound."""
 
     parent: Scope | None
     kind: str  # "module", "class" or "function"
@@ -22,15 +22,15 @@ class Scope:
     bases: list[ast.expr] = field(default_factory=list)
 
     def owner(self, name: str) -> Scope:
-        """Return the scope that an assignment to `name` in this one binds it in."""
+        """Return the scope in which an assignment to `name` in this scope binds it."""
         return self.elsewhere.get(name, self)
 
 
 @dataclass(frozen=True)
 class Binding:
-    """`name` may be what `expression` is, with `suffix` behind it; anything at all without an expression.
+    """`name` may be the value of `expression`, followed by `suffix`; without an expression it may be anything.
 
-    Without a scope it is the name of an attribute, of whatever object.
+    Without a scope, it is the name of an attribute of any object.
     """
 
     scope: Scope | None
@@ -58,7 +58,7 @@ class Module:
             stack.extend(reversed(children))
 
     def _enter(self, node: ast.AST, scope: Scope) -> Scope:
-        """Note what the node binds; return the scope of its children."""
+        """Record what the node binds, and return the scope of its children."""
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self._bind_import(node, scope)
         elif isinstance(node, _FUNCTIONS):
@@ -85,7 +85,7 @@ class Module:
                 self._bind(inner, argument.arg, None, node)
                 if argument.annotation is not None:
                     self.bindings.append(Binding(inner, argument.arg, argument.annotation, scope, "()"))
-        for base in scope.bases if positional else []:  # `self` is what its class derives from
+        for base in scope.bases if positional else []:  # `self` may be an instance of each base class
             self.bindings.append(Binding(inner, positional[0].arg, base, scope, "()"))
         for argument, default in zip(reversed(positional), reversed(arguments.defaults)):
             self._bind(inner, argument.arg, default, node)
@@ -145,7 +145,7 @@ class Module:
         owner = scope.owner(name)
         owner.names.setdefault(name, set())
         self.bindings.append(Binding(owner, name, value, scope))
-        if scope.kind == "class":  # reached through the class and its instances as well
+        if scope.kind == "class":  # also an attribute of the class and its instances
             self.bindings.append(Binding(None, name, value, scope))
         if id(node) in self._top and name not in owner.certain:
             owner.certain[name] = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
@@ -157,7 +157,7 @@ def module_of(node: ast.ImportFrom) -> str:
 
 
 def _outer_owner(scope: Scope, name: str) -> Scope:
-    """Return the function around this one that binds `name`; the nearest when none is known to."""
+    """Return the enclosing function that binds `name`, or the nearest one if none is known to."""
     outer = scope.parent
     while outer is not None and outer.parent is not None and (outer.kind != "function" or name not in outer.names):
         outer = outer.parent
@@ -165,7 +165,7 @@ def _outer_owner(scope: Scope, name: str) -> Scope:
 
 
 def _evaluated_outside(node: ast.AST) -> set[int]:
-    """Ids of the children that belong to the scope around: decorators, defaults, bases, annotations."""
+    """Return the ids of children that belong to the outer scope: decorators, defaults, bases, annotations."""
     if isinstance(node, ast.ClassDef):
         return {id(child) for child in (*node.bases, *node.keywords, *node.decorator_list)}
     if isinstance(node, ast.Lambda):

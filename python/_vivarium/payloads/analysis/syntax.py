@@ -1,4 +1,4 @@
-"""Parses and compiles proposed code as the interpreter that will run it does; whatever is wrong becomes an issue."""
+"""Parses and compiles proposed code with the interpreter that will run it. Every problem becomes an issue."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _MAGIC = re.compile(r"\s*(!\S*|%%?[A-Za-z]\w*)")
 
 
 class Issue(TypedDict):
-    """Why the code cannot run; `line` is None when that is not known."""
+    """Why the code cannot run; `line` is None if it is not known."""
 
     line: int | None
     message: str
 
 
 def parse(code: str) -> tuple[ast.Module | None, list[Issue]]:
-    """Return the tree of `code`, or what stands in the way of one."""
+    """Return the tree of `code`, or None and the issues."""
     if len(code) > MAX_CHARACTERS:
         return None, [_issue(None, f"the code is longer than {MAX_CHARACTERS} characters")]
     try:
@@ -38,7 +38,7 @@ def parse(code: str) -> tuple[ast.Module | None, list[Issue]]:
 
 
 def _of_syntax_error(code: str, error: SyntaxError) -> Issue:
-    """Name a notebook line as what it is; the parser only finds it invalid."""
+    """Return the issue; a notebook line is named as such, since the parser only calls it invalid."""
     lines = re.split(r"\r\n|\r|\n", code)
     index = (error.lineno or 0) - 1
     found = _MAGIC.match(lines[index]) if 0 <= index < len(lines) else None
@@ -51,7 +51,7 @@ def _of_syntax_error(code: str, error: SyntaxError) -> Issue:
 
 
 def _of_characters(code: str) -> Issue:
-    """Find the character that no source may have."""
+    """Return the issue for a character that source code cannot contain."""
     found = re.search("[\0\ud800-\udfff]", code)
     if found is None:
         return _issue(None, "the code cannot be compiled")
@@ -61,5 +61,5 @@ def _of_characters(code: str) -> Issue:
 
 
 def _issue(line: int | None, message: str) -> Issue:
-    """A message is text that can be sent: it may quote a surrogate."""
+    """Return an issue. A message may quote a surrogate, which cannot be sent."""
     return {"line": line, "message": message.encode("utf-8", "replace").decode()}

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Limits } from '../../../config.ts';
+import type { EnclosureOrder } from '../zygote/zygote.ts';
+import { LONG_RUN_MS, Watch } from './watch.ts';
+
+const LIMITS = Limits.parse({ cpuMs: 700, workspaceMb: 3, rollbackMb: 2, timeoutMs: 9000 });
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A watch, the orders that it has given, and the number of runs that it called long. */
+function startWatch() {
+  const orders: EnclosureOrder[] = [];
+  const target = { worker: 7, dormant: [8, 9], limits: LIMITS };
+  const watch = new Watch(
+    (order) => orders.push(order),
+    () => target,
+  );
+  const long: string[] = [];
+  return {
+    watch,
+    orders,
+    long,
+    ops: () => orders.map(({ op }) => op),
+    begin: (name: string) => watch.beginRun(() => long.push(name)),
+  };
+}
+
+test('a short run is not watched', () => {
+  const { watch, long, ops, begin } = startWatch();
+  begin('short');
+  vi.advanceTimersByTime(LONG_RUN_MS - 1);
+  watch.endRun();
+  vi.advanceTimersByTime(1000);
+  expect([ops(), long]).toEqual([[], []]);
+});
+
+test('a long run is watched until it ends', () => {
+  const { watch, long, orders, begin } = startWatch();
+  begin('long');
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  expect(long).toEqual(['long']);
+  const diskBytes = 5 * 2 ** 20;
+  const fields = { worker: 7, dormant: [8, 9], cpuMs: 700, diskBytes, isTold: false };
+  expect(orders).toEqual([{ op: 'watch', ...fields, busyMs: null }]);
+  watch.endRun();
+  watch.endRun();
+  expect(orders.slice(1)).toEqual([{ op: 'unwatch' }]);
+});
+
+test('one clock serves a burst of runs, and each is long by its own time', () => {
+  const { watch, long, ops, begin } = startWatch();
+  begin('first');
+  vi.advanceTimersByTime(LONG_RUN_MS - 10);
+  watch.endRun();
+  begin('second');
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(10); // the clock of the first run
+  expect(ops()).toEqual([]);
+  vi.advanceTimersByTime(LONG_RUN_MS - 11);
+  expect(long).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(long).toEqual(['second']);
+});
+
+test('a clock that finds no run stops, and the next run starts it again', () => {
+  const { watch, long, begin } = startWatch();
+  begin('first');
+  watch.endRun();
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  expect(vi.getTimerCount()).toBe(0);
+  begin('second');
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  expect(long).toEqual(['second']);
+});
+
+test('between runs a session is watched from 100 ms after the last one, once', () => {
+  const { watch, orders } = startWatch();
+  watch.rest(false);
+  vi.advanceTimersByTime(99);
+  watch.rest(false);
+  expect([orders, watch.isResting]).toEqual([[], false]);
+  vi.advanceTimersByTime(1);
+  expect(orders).toMatchObject([{ op: 'rest', worker: 7, busyMs: 9000, isTold: false }]);
+  expect(watch.isResting).toBe(true);
+  vi.advanceTimersByTime(1000);
+  expect(orders).toHaveLength(1);
+});
+
+test('that the disk was measured after any run of a burst is said once', () => {
+  const { watch, orders } = startWatch();
+  watch.rest(true);
+  watch.rest(false);
+  vi.advanceTimersByTime(100);
+  watch.rest(false);
+  vi.advanceTimersByTime(100);
+  expect(orders).toMatchObject([{ isTold: true }, { isTold: false }]);
+});
+
+test('a long run ends the rest, also one that is about to begin', () => {
+  const { watch, ops, begin } = startWatch();
+  watch.rest(false);
+  vi.advanceTimersByTime(60);
+  begin('long');
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  expect(ops()).toEqual(['rest', 'watch']);
+  expect(watch.isResting).toBe(false);
+  watch.rest(false);
+  begin('longer');
+  vi.advanceTimersByTime(1000);
+  expect(ops()).toEqual(['rest', 'watch', 'watch']);
+});
+
+test('a new twin is told while the session rests, and is no reason to begin', () => {
+  const { watch, ops } = startWatch();
+  watch.renew();
+  vi.advanceTimersByTime(200);
+  expect(ops()).toEqual([]);
+  watch.rest(false);
+  vi.advanceTimersByTime(100);
+  watch.renew();
+  vi.advanceTimersByTime(100);
+  expect(ops()).toEqual(['rest', 'rest']);
+});
+
+test('a watch that has ended leaves no timer', () => {
+  const { watch } = startWatch();
+  watch.rest(false);
+  watch.end();
+  watch.end();
+  expect(vi.getTimerCount()).toBe(0);
+});
