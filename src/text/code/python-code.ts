@@ -2,7 +2,8 @@
 import { VivariumError } from '../../errors.ts';
 import type { Json } from '../../execution/execution.ts';
 
-const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
+/** Python's own rule: `x²` has letters and digits by Unicode, and is still no name. */
+const NAME = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
 
 /** A literal for a text, whatever is in it. */
 export function pythonString(text: string): string {
