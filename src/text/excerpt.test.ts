@@ -19,19 +19,15 @@ test('each joined part begins on a line of its own', () => {
   expect(joinLines(['a\n'])).toBe('a\n');
 });
 
-test.for([1, 2, 3, 9, 10, 11, 99, 100, 101])(
-  'at a limit of %i the parts and the count add up to the whole',
-  (limit) => {
-    const text = Array.from({ length: 100 }, (_, index) => String.fromCharCode(0x100 + index)).join('');
-    const shortened = shorten(text, limit);
-    if (limit >= text.length) return expect(shortened).toBe(text);
-    const [, head = '', omitted, tail = ''] = /^(.*)\n… (\d+) characters omitted …\n(.*)$/u.exec(shortened) ?? [];
-    expect(head.length + Number(omitted) + tail.length).toBe(text.length);
-    expect(head.length).toBe(tail.length);
-    expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
-    expect(head.length + tail.length).toBeLessThanOrEqual(limit);
-  },
-);
+test.for([1, 2, 3, 9, 10, 11, 98, 99])('at a limit of %i the parts and the count add up to the whole', (limit) => {
+  const text = Array.from({ length: 100 }, (_, index) => String.fromCharCode(0x100 + index)).join('');
+  const shortened = shorten(text, limit);
+  const [, head = '', omitted, tail = ''] = /^(.*)\n… (\d+) characters omitted …\n(.*)$/u.exec(shortened) ?? [];
+  expect(head.length + Number(omitted) + tail.length).toBe(text.length);
+  expect(head.length).toBe(tail.length);
+  expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
+  expect(head.length + tail.length).toBeLessThanOrEqual(limit);
+});
 
 test('neither cut splits a character into halves', () => {
   for (let limit = 0; limit < 12; limit += 1) {

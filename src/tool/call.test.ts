@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { VivariumError } from '../errors.ts';
@@ -23,7 +24,7 @@ test.for<[unknown, RegExp]>([
   [['code'], /received array/],
 ])('U-22 arguments of a wrong shape are an observation that names the mistake: %j', ([args, mistake]) => {
   const read = readArguments(Arguments, args);
-  if (!('refusal' in read)) return expect.fail('the arguments were accepted');
+  assert('refusal' in read, 'the arguments were accepted');
   expect(read.refusal.isError).toBe(true);
   expect(read.refusal.text).toMatch(mistake);
   expect(read.refusal.text).toMatch(/^The arguments are invalid: [^]*\nCorrect them and call again\.$/);

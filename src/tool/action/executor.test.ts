@@ -102,7 +102,7 @@ test('L-47 each call of a toolkit has its own name, and reaches its own code', a
     { ...ECHO, name: 'say' },
     { ...ECHO, name: 'shout' },
   ];
-  const kit = new Echo(({ text }, api) => `${api} ${text}`, {
+  const kit = new Echo(({ text }, api) => `${api} ${String(text)}`, {
     description: { ...ECHO, api_list },
     parser: TupleParser,
   });

@@ -48,7 +48,7 @@ test('X-11 a link in the folder is not followed', async () => {
   await run.add('first', Buffer.from('x'), 10);
   await mkdir(path.join(root, 'outside'));
   await symlink('../outside', path.join(root, 'run', 'link'));
-  await expect(run.add('link/a', Buffer.from('x'), 10)).rejects.toThrow();
+  await expect(run.add('link/a', Buffer.from('x'), 10)).rejects.toMatchObject({ name: 'VivariumError' });
   expect(await readdir(path.join(root, 'outside'))).toEqual([]);
 });
 

@@ -34,7 +34,7 @@ async function produced(name: string, content: string, mime = 'text/plain'): Pro
     await Promise.resolve();
     yield Buffer.from(content);
   };
-  const { id } = await store.writerFor(null).keep({ chunks } as never, { name, sessionId: 's', executionId: 'e' });
+  const { id } = await store.writerFor(null).keep({ chunks }, { name, sessionId: 's', executionId: 'e' });
   return { path: name, id, sizeBytes: Buffer.byteLength(content), mime, change: 'created' };
 }
 
