@@ -89,7 +89,7 @@ test.each([
   expect(performance.now() - startedAt).toBeLessThan(3000);
 });
 
-test('10 MB of escapes are nothing within a second or so', () => {
+test('10 MB of escapes are removed within seconds', () => {
   const startedAt = performance.now();
   expect(escapeAnsi(ESC.repeat(10 << 20))).toBe('');
   expect(performance.now() - startedAt).toBeLessThan(3000);

@@ -4,13 +4,15 @@
 export function shorten(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const half = Math.floor(maxChars / 2);
-  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters omitted …\n${text.slice(text.length - half)}`;
+  const [head, tail] = [headOf(text, half), tailOf(text, half)];
+  return `${head}\n… ${text.length - head.length - tail.length} characters omitted …\n${tail}`;
 }
 
 /** Keeps the head. */
 export function shortenEnd(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  return `${text.slice(0, maxChars)}… (${text.length - maxChars} more characters)`;
+  const head = headOf(text, maxChars);
+  return `${head}… (${text.length - head.length} more characters)`;
 }
 
 /** The first names of a list, and how many more there are. */
@@ -25,4 +27,18 @@ export function joinLines(parts: readonly string[]): string {
     .filter((part) => part !== '')
     .map((part, index, all) => (index < all.length - 1 && !part.endsWith('\n') ? `${part}\n` : part))
     .join('');
+}
+
+function headOf(text: string, length: number): string {
+  return text.slice(0, splitsPair(text, length) ? length - 1 : length);
+}
+
+function tailOf(text: string, length: number): string {
+  const start = text.length - length;
+  return text.slice(splitsPair(text, start) ? start + 1 : start);
+}
+
+/** Whether a cut would leave half of a surrogate pair on each side. Endpoints of models refuse such text. */
+function splitsPair(text: string, at: number): boolean {
+  return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(0, at - 1), at + 1));
 }

@@ -29,11 +29,11 @@ const QUIET: Execution = {
   },
 };
 
-test('a run without a word says so', () => {
+test('a run that printed nothing says so', () => {
   expect(forModel(QUIET)).toBe('The code ran and printed nothing.');
 });
 
-test('everything that happened is there, and no base64', () => {
+test('everything that happened is told, without base64', () => {
   const text = forModel({
     ...QUIET,
     logs: { stdout: '\u001B[31mred\u001B[0m\n', stderr: 'careful\n' },
@@ -65,7 +65,7 @@ test('everything that happened is there, and no base64', () => {
   );
 });
 
-test('long output cannot push out the error and the fate of the state', () => {
+test('long output displaces neither the error nor what happened to the state', () => {
   const text = forModel(
     {
       ...QUIET,
@@ -100,18 +100,18 @@ test.for([
     '[crashed: killed by SIGSEGV]',
   ],
   [{ status: 'cancelled' }, '[cancelled]'],
-] as const)('how a run ended is told: %o', ([outcome, line]) => {
+] as const)('the text says how a run ended: %o', ([outcome, line]) => {
   expect(forModel({ ...QUIET, outcome })).toBe(line);
 });
 
-test('a model hears that its variables are at risk, and why', () => {
+test('the text says that variables are at risk, and why', () => {
   const state = { ...QUIET.state, unprotected: '2 live threads besides the main one' };
   expect(forModel({ ...QUIET, state })).toBe(
     '[if the next run crashes, all variables are lost: 2 live threads besides the main one]',
   );
 });
 
-test('what is cut says where all of it is, and what is whole does not', () => {
+test('shortened output names the file with the full text; complete output names none', () => {
   const spill = { path: '/workspace/.output/run-1.stdout.txt', id: 'a', sizeBytes: 7001 };
   const long = { ...QUIET, logs: { stdout: 'x'.repeat(7000), stderr: '' }, spills: { stdout: spill } };
   expect(forModel(long)).toMatch(
@@ -120,7 +120,7 @@ test('what is cut says where all of it is, and what is whole does not', () => {
   expect(forModel({ ...long, logs: { stdout: 'x'.repeat(5000), stderr: '' } })).toBe('x'.repeat(5000));
 });
 
-test('two long streams leave room for what was shown', () => {
+test('two long streams leave room for results', () => {
   const text = forModel({
     ...QUIET,
     logs: { stdout: 'o'.repeat(9000), stderr: 'e'.repeat(9000) },
@@ -128,4 +128,104 @@ test('two long streams leave room for what was shown', () => {
   });
   expect(text).toMatch(/begin r{1000} end$/u);
   expect(text.length).toBeLessThan(10_200);
+});
+
+test.for([
+  ['stdout', 6000],
+  ['stderr', 6000],
+] as const)('%s alone is shown in full up to %i characters of 10,000', ([stream, limit]) => {
+  const mark = stream === 'stderr' ? '[stderr]\n' : '';
+  const logs = (text: string) => ({ stdout: '', stderr: '', [stream]: text });
+  expect(forModel({ ...QUIET, logs: logs('x'.repeat(limit)) })).toBe(mark + 'x'.repeat(limit));
+  expect(forModel({ ...QUIET, logs: logs('x'.repeat(limit + 1)) })).toContain('\n… 1 characters omitted …\n');
+});
+
+test('each of two streams is shown in full up to 4,000 characters of 10,000', () => {
+  const [full, over] = [4000, 4001].map((length) =>
+    forModel({ ...QUIET, logs: { stdout: 'o'.repeat(length), stderr: 'e'.repeat(length) } }),
+  );
+  expect(full).toBe(`${'o'.repeat(4000)}\n[stderr]\n${'e'.repeat(4000)}`);
+  expect(over?.match(/1 characters omitted/g)).toHaveLength(2);
+});
+
+test('results share the room that output leaves, and the traceback has room of its own', () => {
+  const result = { kind: 'result', data: { 'text/plain': 'r'.repeat(60) } } as const;
+  const run = { ...QUIET, logs: { stdout: 'o'.repeat(40), stderr: '' }, results: [result] };
+  expect(forModel(run, { maxChars: 100 })).toBe(`${'o'.repeat(40)}\n${'r'.repeat(60)}`);
+  expect(forModel({ ...run, results: [result, result] }, { maxChars: 100 })).toContain('61 characters omitted');
+  const error = { name: 'E', value: '', traceback: 't'.repeat(60) };
+  expect(forModel({ ...run, outcome: { status: 'raised' }, error }, { maxChars: 100 })).toMatch(/\nt{60}$/u);
+});
+
+test.for([
+  [{ totalBytes: 9, keptBytes: 4 }, undefined, '(9 bytes were printed, 4 kept)'],
+  [
+    { totalBytes: 9, keptBytes: 4 },
+    { id: 'a', sizeBytes: 9 },
+    '(9 bytes were printed, 4 kept; all of it is kept as artifact a)',
+  ],
+  [
+    { totalBytes: 9, keptBytes: 4 },
+    { id: 'a', sizeBytes: 7, path: '/w/o.txt', isCut: true },
+    '(9 bytes were printed, 4 kept; the first 7 bytes are in /w/o.txt)',
+  ],
+] as const)('a note under cut output says how much is missing and where it is: %#', ([cut, spill, note]) => {
+  const run = { ...QUIET, logs: { stdout: 'abcd', stderr: '' }, truncated: { stdout: cut } };
+  expect(forModel({ ...run, ...(spill && { spills: { stdout: spill } }) })).toBe(`abcd\n${note}`);
+});
+
+test('output that never arrived is told, also where nothing else was printed', () => {
+  expect(forModel({ ...QUIET, truncated: { dropped: 'a pipe broke' } })).toBe('[output is missing: a pipe broke]');
+});
+
+test('a table is told by its size and first columns; its rows only on request, and unless they were printed', () => {
+  const columns = Array.from({ length: 21 }, (_, index) => ({ name: `c${index}`, dtype: 'int64', missing: 0 }));
+  const table = { name: 'df', type: 'DataFrame', rows: 3, columnCount: 21, columns, preview: [], repr: ' a\n0 1' };
+  const run = { ...QUIET, dataframes: [table] };
+  expect(forModel(run)).toMatch(/^\[table df: 3 rows × 21 columns: c0 int64, .*, c19 int64, and 1 more\]$/u);
+  expect(forModel(run, { tables: 'shown' })).toMatch(/and 1 more\]\n a\n0 1$/u);
+  const printed = { ...run, logs: { stdout: ' a\n0 1\n', stderr: '' } };
+  expect(forModel(printed, { tables: 'shown' }).match(/0 1/g)).toHaveLength(1);
+  const long = { ...run, dataframes: [{ ...table, repr: 'x'.repeat(2001) }] };
+  expect(forModel(long, { tables: 'shown' })).toContain('1 characters omitted');
+});
+
+test.for([
+  [{}, '[figure]'],
+  [{ title: 'T' }, '[figure "T"]'],
+  [{ chart: { type: 'line' } }, '[figure: line chart]'],
+  [{ chart: { type: 'unknown' } }, '[figure]'],
+  [{ chart: { type: 5 } }, '[figure]'],
+  [{ chart: null }, '[figure]'],
+  [{ path: 'a.png', title: 'T', chart: { type: 'pie' } }, '[figure "T": pie chart, saved as a.png]'],
+] as const)('a figure that was only saved is described: %j', ([figure, line]) => {
+  const figures = [{ mime: 'image/png', sizeBytes: 1, ...figure }];
+  expect(forModel({ ...QUIET, figures })).toBe(line);
+});
+
+test('a cancelled run shows no traceback, all other ends do', () => {
+  const error = { name: 'KeyboardInterrupt', value: '', traceback: 'Traceback\nKeyboardInterrupt' };
+  expect(forModel({ ...QUIET, error, outcome: { status: 'cancelled' } })).toBe('[cancelled]');
+  expect(forModel({ ...QUIET, error, outcome: { status: 'timed-out', limit: 'cpu', limitMs: 2000 } })).toBe(
+    'Traceback\nKeyboardInterrupt\n[timed out after 2 s of processor time]',
+  );
+});
+
+test('variables are listed by what happened to them: at most 20, with names of at most 100 characters', () => {
+  const many = Array.from({ length: 21 }, (_, index) => `v${index}`);
+  const variables = { added: many, changed: ['c'], removed: ['n'.repeat(101)] };
+  const text = forModel({ ...QUIET, state: { ...QUIET.state, variables } });
+  expect(text).toMatch(/^\[variables: added v0, .*, v19, and 1 more; changed c; removed n{100}\]$/u);
+});
+
+test('text from a session cannot send sequences to a terminal', () => {
+  const hostile = '\u001B]0;owned\u0007';
+  const text = forModel({
+    ...QUIET,
+    outcome: { status: 'raised' },
+    results: [{ kind: 'result', data: { 'text/plain': `${hostile}r` } }],
+    files: [{ path: `${hostile}f`, sizeBytes: 1, mime: 'a/b', change: 'created' }],
+    error: { name: 'E', value: '', traceback: `${hostile}t` },
+  });
+  expect(text).toBe('r\n[files: f (1 bytes)]\nt');
 });

@@ -23,18 +23,18 @@ test.for([
   ['goes back over what was shown', 'a\b\u007F\u0000', 'a\\u{8}\\u{7f}\\u{0}'],
   ['has private parameters', `${ESC}[?25m${ESC}[>4;1m`, '\\u{1b}[?25m\\u{1b}[>4;1m'],
   ['is longer than any real one', `${ESC}[${'1;'.repeat(60)}m`, `\\u{1b}[${'1;'.repeat(60)}m`],
-])('what %s is shown and not done', ([, text = '', visible]) => {
+])('a sequence that %s is shown as text, however it is split', ([, text = '', visible]) => {
   expect(shown(text)).toBe(visible);
   expect(shown(...text.split(''))).toBe(visible);
 });
 
-test('a sequence that comes in pieces is still one, and looks end with the text', () => {
+test('a sequence may come in pieces, and styles are reset at the end', () => {
   expect(shown('a', ESC, '[3', '1m', 'b')).toBe(`a${ESC}[31mb${ESC}[0m`);
   expect(shown(`${ESC}[8m`, 'hidden')).toBe(`${ESC}[8mhidden${ESC}[0m`);
   expect(shown('ends with ', ESC)).toBe('ends with \\u{1b}');
 });
 
-test('what may yet become a sequence is held back, and no more than that', () => {
+test('only the beginning of a possible sequence is held back', () => {
   const text = new TerminalText();
   expect(text.add(`prompt${ESC}[`)).toBe('prompt');
   expect(text.add('1'.repeat(200))).toBe(`\\u{1b}[${'1'.repeat(200)}`);

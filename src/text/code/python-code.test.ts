@@ -33,13 +33,13 @@ test('only a name can be assigned to', () => {
   }
 });
 
-test('a source runs in a namespace of its own and gives back what it is asked for', () => {
+test('a source runs in its own namespace and returns the requested result', () => {
   const source = 'x = 6\ndef answer(y):\n    return [x * y, __name__, answer.__code__.co_filename]';
   const expression = runSource({ source, name: 'mine', result: 'names["answer"](7)' });
   expect(evaluate(`[${expression}, "x" in globals()]`)).toEqual([[42, 'mine', '<mine>'], false]);
 });
 
-test('a directory is entered whatever its name is', () => {
+test('the working directory can be changed', () => {
   const name = '/tmp';
   expect(evaluate('__import__("os").getcwd()', changeDirectory(name))).toBe(name);
 });

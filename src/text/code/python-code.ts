@@ -2,7 +2,8 @@
 import { VivariumError } from '../../errors.ts';
 import type { Json } from '../../execution/execution.ts';
 
-const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
+/** Python's own rule: `x²` is no name. The four excluded characters are part of names only since Unicode 15.1. */
+const NAME = /^[\p{XID_Start}_](?:(?!\u200C|\u200D|\u30FB|\uFF65)\p{XID_Continue})*$/u;
 
 /** A literal for a text, whatever is in it. */
 export function pythonString(text: string): string {
