@@ -240,7 +240,7 @@ function allowedFor(unit: string): ReadonlySet<string> {
 
 function parse(file: string): Source {
   const code = readFileSync(file, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-  const found = code.matchAll(/(?:^import|\bfrom|\bimport\()\s*(['"])(?<specifier>[^'"]+)\1/gm);
+  const found = code.matchAll(/(?:^import|\bfrom|\bimport\()\s*(['"])(?<specifier>[^'"\s]+)\1/gm);
   const specifiers = [...found].map(({ groups }) => groups?.['specifier'] ?? '');
   return {
     file,

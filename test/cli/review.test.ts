@@ -104,7 +104,7 @@ describe('The text of an approval', () => {
       ['│ - network: example.org:80\n', '│ - write: /etc/passwd (3 times)\n', '│ - file: a.csv (12 bytes)\n'],
       ['(1 times)'],
     ],
-    ['output', { ...EFFECTS, text: 'one\ntwo\n\n' }, ['│ - it printed:\n│     one\n│     two\n'], []],
+    ['output', { ...EFFECTS, text: 'one\ntwo\n\n' }, ['│ - output:\n│     one\n│     two\n'], []],
   ] as const)('shows what a trial run did: %s', async ([, effects, words, absent]) => {
     const said = await review(approvalOf('x', { payload: payloadOf({ effects }) }));
     for (const word of ['What it did in a trial run\n', ...words]) expect(said).toContain(word);

@@ -72,6 +72,6 @@ function describeEffects({ status, text, attempts, files }: NonNullable<PayloadV
     `- ${status === 'succeeded' ? 'it ran to its end' : `it ended as ${status}`}`,
     ...attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`),
     ...files.map(({ path, sizeBytes }) => `- file: ${path} (${sizeBytes} bytes)`),
-    ...(text.trim() === '' ? [] : ['- it printed:', text.trimEnd().replaceAll(/^/gm, '    ')]),
+    ...(text.trim() === '' ? [] : ['- output:', text.trimEnd().replaceAll(/^/gm, '    ')]),
   ].join('\n');
 }
