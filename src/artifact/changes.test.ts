@@ -5,7 +5,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
-import { changedSince, takeInventory } from './changes.ts';
+import type { FoundFile } from '../workspace/workspace.ts';
+import { changedSince, emptyInventory, takeInventory, type FileInventory } from './changes.ts';
 
 /** Longer than a tick of the clock that the kernel stamps files with. */
 const TICK_MS = 20;
@@ -81,3 +82,51 @@ async function scratch(): Promise<{ workspace: DirectoryWorkspace; inside: (...n
   const workspace = new DirectoryWorkspace({ path: directory, uid: process.getuid?.() ?? 0 });
   return { workspace, inside: (...names) => path.join(directory, ...names) };
 }
+
+/** An inventory with these files, taken at a moment in nanoseconds. */
+function inventory(files: readonly FoundFile[], more: Partial<FileInventory> = {}): FileInventory {
+  return { ...emptyInventory(), files: new Map(files.map((file) => [file.path, file])), ...more };
+}
+
+const FILE: FoundFile = { path: 'file', sizeBytes: 1, dev: 1n, ino: 1n, mtimeNs: 5n, ctimeNs: 5n };
+
+test.for<[keyof FoundFile, Partial<FoundFile>]>([
+  ['ino', { ino: 2n }],
+  ['dev', { dev: 2n }],
+  ['sizeBytes', { sizeBytes: 2 }],
+  ['mtimeNs', { mtimeNs: 6n }],
+  ['ctimeNs', { ctimeNs: 6n }],
+])('a file whose %s differs has changed', ([, difference]) => {
+  expect(changedSince(inventory([FILE]), inventory([{ ...FILE, ...difference }]))).toEqual([
+    { ...FILE, ...difference, change: 'changed' },
+  ]);
+  expect(changedSince(inventory([FILE]), inventory([{ ...FILE }]))).toEqual([]);
+});
+
+test('everything is new in a workspace that was empty, and what was removed is not named', () => {
+  expect(changedSince(emptyInventory(), inventory([FILE]))).toEqual([{ ...FILE, change: 'created' }]);
+  expect(changedSince(inventory([FILE]), emptyInventory())).toEqual([]);
+});
+
+test('changes are sorted by path, whatever order they were found in', () => {
+  const found = ['b', 'a/z', 'a', 'B', 'é', 'a/b'].map((name) => ({ ...FILE, path: name }));
+  const paths = changedSince(emptyInventory(), inventory(found)).map((file) => file.path);
+  expect(paths).toEqual(['B', 'a', 'a/b', 'a/z', 'b', 'é']);
+});
+
+test.for<[ctimeNs: bigint, isNew: boolean]>([
+  [99n, false],
+  [100n, true],
+  [101n, true],
+])('after an inventory that was cut at 100, an unknown file that changed at %i is new: %s', ([ctimeNs, isNew]) => {
+  const after = inventory([{ ...FILE, ctimeNs }]);
+  expect(changedSince(inventory([], { cut: 'entries', takenAtNs: 100n }), after)).toHaveLength(isNew ? 1 : 0);
+  expect(changedSince(inventory([], { cut: 'time', takenAtNs: 100n }), after)).toHaveLength(isNew ? 1 : 0);
+  expect(changedSince(inventory([], { takenAtNs: 100n }), after)).toHaveLength(1);
+});
+
+test('a file that a cut inventory did list is compared as any other', () => {
+  const before = inventory([FILE], { cut: 'entries', takenAtNs: 100n });
+  expect(changedSince(before, inventory([FILE]))).toEqual([]);
+  expect(changedSince(before, inventory([{ ...FILE, sizeBytes: 2 }]))).toMatchObject([{ change: 'changed' }]);
+});

@@ -66,6 +66,70 @@ test('what was swapped, removed or grew after it was listed is not kept, and not
   ]);
 });
 
+test('files may be exactly as large as the caps allow, one by one and together', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  writeFileSync(inside('a'), 'x'.repeat(1000));
+  writeFileSync(inside('b'), 'x'.repeat(1001));
+  writeFileSync(inside('c'), '');
+  writeFileSync(inside('d'), 'x');
+  const produced = await collectSince(before);
+  expect(produced.map(({ notKept }) => notKept)).toEqual([
+    undefined,
+    'larger than 1000 bytes',
+    undefined,
+    'more than 1000 bytes in total',
+  ]);
+});
+
+test('a file that is not kept does not count towards the total', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  writeFileSync(inside('a'), 'x'.repeat(5000));
+  writeFileSync(inside('b'), 'x'.repeat(600));
+  writeFileSync(inside('c'), 'x'.repeat(600));
+  writeFileSync(inside('d'), 'x'.repeat(400));
+  const kept = (await collectSince(before)).map(({ artifact }) => artifact?.sizeBytes);
+  expect(kept).toEqual([undefined, 600, undefined, 400]);
+});
+
+test('the size that is told is that of the copy', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  writeFileSync(inside('shrinks'), 'x'.repeat(500));
+  const [produced] = await collectSince(before, {}, () => truncateSync(inside('shrinks'), 20));
+  expect(produced).toMatchObject({ sizeBytes: 20, artifact: { sizeBytes: 20 } });
+});
+
+test('reasons are written for a reader, and name the file', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  for (const name of ['gone', 'linked', 'long']) writeFileSync(inside(name), 'x');
+  const produced = await collectSince(before, {}, () => {
+    rmSync(inside('gone'));
+    rmSync(inside('linked'));
+    symlinkSync('/etc/passwd', inside('linked'));
+    appendFileSync(inside('long'), 'x'.repeat(1000));
+  });
+  expect(produced.map(({ notKept }) => notKept)).toEqual([
+    'There is no "gone" in the workspace. List the files to see which there are.',
+    '"linked" is not a regular file. Choose one that is.',
+    'larger than 1000 bytes',
+  ]);
+});
+
+test('no changes are no files, and an abort ends the collecting', async () => {
+  const { workspace, inside, store, collectSince } = await scratch();
+  expect(await collectSince(await takeInventory(workspace))).toEqual([]);
+  const before = await takeInventory(workspace);
+  writeFileSync(inside('file'), 'x');
+  const changes = changedSince(before, await takeInventory(workspace));
+  const signal = AbortSignal.abort(new Error('enough'));
+  const request = { workspace, changes, caps: CAPS, sessionId: 'session', executionId: 'e', signal };
+  await expect(collect(store.writerFor(null), request)).rejects.toThrow('enough');
+  expect(await store.list({ sessionId: 'session' })).toEqual([]);
+});
+
 const CAPS: CollectCaps = { maxFileBytes: 1000, maxTotalBytes: 1000, maxFiles: 10 };
 
 async function scratch(): Promise<{

@@ -69,3 +69,108 @@ test('a filename has 1 to 500 characters on one line', () => {
     expect(() => parseRun('1', { filename })).toThrow(/must have 1 to 500 characters[^]*filename/u);
   }
 });
+
+test.for<[option: string, accepted: readonly unknown[], refused: readonly unknown[]]>([
+  ['echo', ['all', 'last', 'none', undefined], ['', 'ALL', null, true]],
+  ['timeoutMs', [1, 86_400_000, undefined], [0, -1, 1.5, 86_400_001, Infinity, NaN, '5', null]],
+  ['resultVariable', ['x', '_x1', 'größe', '变量', undefined], ['', '1x', 'a.b', 'a b', 'a\n', 'x;', null, 5]],
+  ['svg', [true, false, undefined], [1, 'true', null]],
+  ['whenBusy', ['queue', 'refuse', undefined], ['wait', '', null]],
+  ['signal', [new AbortController().signal, undefined], [{}, { aborted: true }, null]],
+])('of a run, %s accepts %j and refuses %j', ([option, accepted, refused]) => {
+  for (const value of accepted) {
+    const options = { [option]: value };
+    const expected = option === 'whenBusy' && value === undefined ? 'queue' : value;
+    expect(parseRun('1', options)).toHaveProperty([option], expected);
+    expect(parser.parseOnce('1', options)).toBeDefined();
+  }
+  for (const value of refused) {
+    const refusal: unknown = expect.objectContaining({ code: 'CONFIG_INVALID', message: naming(option) });
+    expect(() => parseRun('1', { [option]: value })).toThrow(refusal);
+    expect(() => parseKeyedRun('1', { [option]: value })).toThrow(refusal);
+    expect(() => parser.parseOnce('1', { [option]: value })).toThrow(refusal);
+  }
+});
+
+const LONG = 'x'.repeat(500);
+
+test.for<[option: string, accepted: readonly unknown[], refused: readonly unknown[]]>([
+  [
+    'id',
+    ['a', 'A.b_c-9', '0', 'x'.repeat(100)],
+    ['', '-a', '.a', '_a', 'a/b', 'a b', 'é', 'a\n', 'x'.repeat(101), 5, null],
+  ],
+  ['clientId', ['c', ' ', LONG, '../../etc'], ['', `${LONG}x`, 5, null]],
+  ['initCode', ['', 'import os', null], [5, false, ['x']]],
+  ['network', [true, false], ['yes', 1, null]],
+  ['readOnly', [true, false], ['yes', 0, null]],
+  ['echo', ['all', 'last', 'none'], ['some', null]],
+  ['idleMs', [1, 2 ** 40, null], [0, -1, 0.5, '5']],
+  ['limits', [{}, { cpuMs: null }, { memoryMb: 16, spillMb: 0 }], [null, [], 5, { memoryMb: 15 }, { cpu: 1 }]],
+  ['environment', [{}, { A: '', _b9: 'x=y\n' }], [{ '': 'x' }, { '1A': 'x' }, { 'A B': 'x' }, { A: 1 }, null]],
+  ['mounts', [[], [{ source: '/a', target: '/b' }]], [[{ source: 'a', target: '/b' }], [{ source: '/a' }], {}, null]],
+  [
+    'mounts',
+    [[{ source: '/a', target: '/b', writable: true }]],
+    [[{ source: '/a', target: '/b/../c' }], [{ source: '/a', target: '/b/.' }]],
+  ],
+])('of a session, %s accepts %j and refuses %j', ([option, accepted, refused]) => {
+  for (const value of accepted) {
+    expect(parser.parseSession({ [option]: value })).toHaveProperty([option]);
+    expect(parser.parseCreated({ [option]: value }).settings).toHaveProperty([option]);
+  }
+  for (const value of refused) {
+    const refusal: unknown = expect.objectContaining({ code: 'CONFIG_INVALID', message: naming(option) });
+    expect(() => parser.parseSession({ [option]: value })).toThrow(refusal);
+    expect(() => parser.parseCreated({ [option]: value })).toThrow(refusal);
+  }
+});
+
+test.for(['id', 'sessionId', 'chatId', 'clientId'])('a %s that selects a session has 1 to 500 characters', (option) => {
+  for (const value of ['a', '/', '\n', LONG]) {
+    expect(parseKeyedRun('1', { [option]: value })).toHaveProperty([option], value);
+  }
+  for (const value of ['', `${LONG}x`, 5, null, {}]) {
+    expect(() => parseKeyedRun('1', { [option]: value })).toThrow(option);
+    expect(() => parseRun('1', { [option]: 'a' })).toThrow(option);
+  }
+});
+
+test('several mistakes are told at once, and where the options are listed', () => {
+  expect(() => parser.parseSession({ echo: 'some', limits: { memoryMb: 1 }, netwrok: true } as object)).toThrow(
+    /netwrok[^]*echo[^]*limits\.memoryMb[^]*docs\/options\.md/,
+  );
+});
+
+test('the settings of a session without options are the defaults, and a signal is not one of them', () => {
+  const { settings, signal } = parser.parseCreated({});
+  expect(settings).toEqual(parser.parseSession({}));
+  expect(signal).toBeUndefined();
+  const controller = new AbortController();
+  const created = parser.parseCreated({ id: 'a', signal: controller.signal });
+  expect(created.signal).toBe(controller.signal);
+  expect(created.settings).not.toHaveProperty('signal');
+  expect(created.settings.id).toBe('a');
+});
+
+test('a run once takes no id and no idle time, and is never closed for being idle', () => {
+  for (const options of [{ id: 'a' }, { idleMs: 5 }, { sessionId: 'a' }]) {
+    expect(() => parser.parseOnce('1', options as object)).toThrow(Object.keys(options)[0]);
+  }
+  const { settings, run } = parser.parseOnce('x = 1', { limits: { memoryMb: 64 }, timeoutMs: 9, svg: true });
+  expect(settings).toMatchObject({ idleMs: null, echo: 'last', limits: { memoryMb: 64, timeoutMs: 7000 } });
+  expect(settings).not.toHaveProperty('timeoutMs');
+  expect(run).toMatchObject({ code: 'x = 1', timeoutMs: 9, svg: true });
+  expect(run).not.toHaveProperty('limits');
+});
+
+test('limits of a session replace those of the host one by one, and only those', () => {
+  for (const [name, value] of Object.entries(config.limits)) {
+    const other = name === 'cpuMs' ? 5 : (value ?? 0) * 2;
+    expect(parser.parseSession({ limits: { [name]: other } }).limits).toEqual({ ...config.limits, [name]: other });
+  }
+});
+
+function naming(option: string): string {
+  return expect.stringContaining(option) as string;
+}
