@@ -66,12 +66,12 @@ class Server:
             self._watch.tick()
 
     def _contained(self, fd: int) -> ForkedWorker | None:
-        """Serve one descriptor. Whatever goes wrong costs at most the enclosure that it is about, and the host hears of it."""
+        """Serve one descriptor. Whatever goes wrong costs at most the enclosure that it is about."""
         command = self._receive() if fd == self._control else None
         opened = self._by_lifeline.get(fd)
         try:
             return self._handle(fd, command)
-        except Exception as error:  # noqa: BLE001 - all other enclosures depend on this loop
+        except Exception as error:  # all other enclosures depend on this loop
             self._give_up(command, opened, f"{type(error).__name__}: {error}"[:MAX_PROBLEM])
             return None
 

@@ -52,7 +52,16 @@ class OneEnclosureTest(unittest.TestCase):
             return False
 
     def test_nonsense_on_a_lifeline_ends_that_enclosure_alone(self) -> None:
-        for nonsense in (b"not json", b"[]", b"{}", b"1", b'{"exited": 5}', b'{"request": 1}', b"\xff\xfe", b"[" * 60_000):
+        for nonsense in (
+            b"not json",
+            b"[]",
+            b"{}",
+            b"1",
+            b'{"exited": 5}',
+            b'{"request": 1}',
+            b"\xff\xfe",
+            b"[" * 60_000,
+        ):
             with self.subTest(nonsense[:20]):
                 self.setUp()
                 self.inside.send(nonsense)
@@ -71,9 +80,7 @@ class OneEnclosureTest(unittest.TestCase):
     def test_an_opening_that_fails_is_reported_as_failed(self) -> None:
         with mock.patch.object(Server, "_open", side_effect=ValueError("out of luck")):
             self.command(op="open", enclosure="s2")
-        self.assertEqual(
-            self.reports(), [{"event": "failed", "enclosure": "s2", "problem": "ValueError: out of luck"}]
-        )
+        self.assertEqual(self.reports(), [{"event": "failed", "enclosure": "s2", "problem": "ValueError: out of luck"}])
         self.assertFalse(self.is_ended())
 
     def test_a_command_that_lacks_its_fields_costs_its_enclosure(self) -> None:
