@@ -14,7 +14,8 @@ export async function editCode(code: string, { environment, lifetime }: Context)
     const file = path.join(directory, 'code.py');
     await writeFile(file, code, { mode: 0o600 });
     using _ = lifetime.handleInterrupts(() => {}); // the editor handles Ctrl-C
-    // A shell splits the variable, which may hold options; `exec` has a signal reach the editor itself. Standard output may be a pipe, so the editor gets ours to the terminal.
+    // A shell splits the variable, which may hold options. With `exec`, a signal reaches the editor itself.
+    // Standard output may be a pipe, so the editor writes to our standard error, which is the terminal.
     const child = spawn('sh', ['-c', `exec ${editor} "$1"`, 'editor', file], {
       stdio: ['inherit', 2, 2],
       signal: lifetime.signal,
