@@ -25,9 +25,15 @@ function describe(issue: z.core.$ZodIssue): string {
   return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
 }
 
+/** Longer than any key, so that a very long name is near to none. */
+const MAX_COMPARED = 100;
+
 /** The known key with the fewest differences. Keys of the same section are preferred. */
 function nearest(name: string, names: readonly string[]): string | undefined {
-  const lastPart = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  const lastPart = name
+    .slice(name.lastIndexOf('.') + 1)
+    .slice(0, MAX_COMPARED)
+    .toLowerCase();
   const scored = names.map((candidate) => {
     const candidateLast = candidate.slice(candidate.lastIndexOf('.') + 1);
     const isSibling = parentOf(candidate) === parentOf(name);
@@ -44,7 +50,7 @@ function parentOf(name: string): string {
 /** How many characters must be inserted, removed or replaced. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, character] of Array.from(one.slice(0, 100)).entries()) {
+  for (const [index, character] of Array.from(one).entries()) {
     const next = [index + 1];
     for (let column = 1; column <= other.length; column += 1) {
       const replaced = (row[column - 1] ?? 0) + (character === other[column - 1] ? 0 : 1);

@@ -33,7 +33,7 @@ export class LlmGenerator implements CodeGenerator {
       );
     }
     const code = extractCode(withoutThoughts(text));
-    if (!hasCode(code)) throw failed('the model answered with no code. ModelAnswer with the code alone', errorChain);
+    if (!hasCode(code)) throw failed('the model answered with no code. Answer with the code alone', errorChain);
     return code;
   }
 
