@@ -93,6 +93,14 @@ test('a file that is not kept does not count towards the total', async () => {
   expect(kept).toEqual([undefined, 600, undefined, 400]);
 });
 
+test('a file that has shrunk by the time it is copied leaves its room to the others', async () => {
+  const { workspace, inside, collectSince } = await scratch();
+  const before = await takeInventory(workspace);
+  for (const name of ['a', 'b']) writeFileSync(inside(name), name.repeat(800));
+  const produced = await collectSince(before, {}, () => truncateSync(inside('a'), 200));
+  expect(produced.map(({ artifact }) => artifact?.sizeBytes)).toEqual([200, 800]);
+});
+
 test('the size that is told is that of the copy', async () => {
   const { workspace, inside, collectSince } = await scratch();
   const before = await takeInventory(workspace);

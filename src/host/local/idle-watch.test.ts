@@ -95,12 +95,19 @@ test('without an idle time there is no timer', () => {
   watch.stop();
 });
 
-test('a clock that says a fraction of a millisecond is left does not spin', () => {
+test.for<[remainingMs: number, looks: number]>([
+  [0.001, 11],
+  [1.5, 6],
+])('with %f ms left the next look comes after whole milliseconds, not too early', ([remainingMs, expected]) => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const looks: number[] = [];
-  const watch = new IdleWatch({ idleMs: 100, idleForMs: () => (looks.push(Date.now()), 99.999), onIdle: () => {} });
+  const watch = new IdleWatch({
+    idleMs: 100,
+    idleForMs: () => (looks.push(Date.now()), 100 - remainingMs),
+    onIdle: () => {},
+  });
   vi.advanceTimersByTime(110);
-  expect(looks).toHaveLength(11);
+  expect(looks).toHaveLength(expected);
   watch.stop();
 });
