@@ -49,10 +49,10 @@ class JoinTest(unittest.TestCase):
                 report_failure(channel, error)
             os._exit(0)
         theirs.close()
-        unborn = WaitingWorker(worker, -1, ours.detach())
-        unborn.admit(WISHES, [0, 1, 2])
+        waiting = WaitingWorker(worker, -1, ours.detach())
+        waiting.admit(WISHES, [0, 1, 2])
         os.waitpid(worker, 0)
-        self.assertIn("Landlock is not available", unborn.failure_text() or "")
+        self.assertIn("Landlock is not available", waiting.failure_text() or "")
 
 
 if __name__ == "__main__":

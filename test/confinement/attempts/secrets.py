@@ -60,10 +60,10 @@ def search_memory():
 def search_zygote_objects():
     """Find the zygote's own objects: its table of sessions, a token, a frame of its loop."""
     for found in gc.get_objects():
-        if type(found).__name__ in ("Warden", "Record", "Supply", "Enclosure", "Unborn"):
+        if str(type(found).__module__).startswith("_vivarium.zygote"):
             return True
         if isinstance(found, types.FrameType) and found.f_code.co_filename.endswith(("zygote/server.py", "zygote/__main__.py")):
-            if any(name in found.f_locals for name in ("config", "command", "born")) and found.f_code.co_name != "main":
+            if any(name in found.f_locals for name in ("config", "command", "forked")) and found.f_code.co_name != "main":
                 return True
     return False
 

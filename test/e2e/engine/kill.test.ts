@@ -19,10 +19,10 @@ const ROLES: readonly Role[] = [
   'worker',
   'worker',
   'worker',
-  'init',
-  'init',
-  'launcher',
-  'launcher',
+  'pid 1',
+  'pid 1',
+  'builder',
+  'builder',
   'zygote',
   'outside',
 ];
@@ -61,8 +61,8 @@ test(`${KILLS} kills under load: every call is answered, no state is lost in sil
 }, 120_000);
 
 const FATES: readonly (readonly [role: Role, state: string])[] = [
-  ['launcher', 'preserved'],
-  ['init', 'lost'],
+  ['builder', 'preserved'],
+  ['pid 1', 'lost'],
   ['zygote', 'lost'],
   ['outside', 'lost'],
 ];
@@ -92,14 +92,14 @@ test('an open that is given up leaves no process behind', async () => {
     const opened = await laboratory.open({}, { signal }).catch(() => undefined);
     await opened?.session.close();
   }
-  await expect.poll(() => descendants().filter((one) => ['init', 'worker'].includes(roleOf(one)))).toEqual([]);
+  await expect.poll(() => descendants().filter((one) => ['pid 1', 'worker'].includes(roleOf(one)))).toEqual([]);
 });
 
 test('a session that is closed while it recovers is closed', async () => {
   await using laboratory = await Laboratory.start();
   const subject = await laboratory.open();
   await subject.run('x = 1');
-  for (const victim of descendants().filter((one) => roleOf(one) === 'init')) kill(victim);
+  for (const victim of descendants().filter((one) => roleOf(one) === 'pid 1')) kill(victim);
   const running = subject.run('x').catch((error: unknown) => error);
   await answered('close', () => subject.session.close());
   await answered('the run', () => running);

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Subject } from './laboratory.ts';
 
-export type Role = 'outside' | 'zygote' | 'launcher' | 'init' | 'worker' | 'other';
+export type Role = 'outside' | 'zygote' | 'builder' | 'pid 1' | 'worker' | 'other';
 
 export interface Process {
   readonly pid: number;
@@ -30,8 +30,8 @@ export function descendants(root = process.pid): Process[] {
 export function roleOf({ numbers, parent }: Process): Role {
   const own = numbers.at(-1);
   if (numbers.length === 1) return 'outside';
-  if (numbers.length === 2) return own === 1 ? 'zygote' : 'launcher';
-  if (own === 1) return 'init';
+  if (numbers.length === 2) return own === 1 ? 'zygote' : 'builder';
+  if (own === 1) return 'pid 1';
   return parent > 1 ? 'worker' : 'other';
 }
 
