@@ -31,7 +31,9 @@ def main() -> None:
     gc.collect()
     for name in [name for name in globals() if not name.startswith("__") and name != "os"]:
         del globals()[name]
-    worker.main(forked.channel, forked.go, forked.settings)
+    channel, go, settings = forked.channel, forked.go, forked.settings
+    del forked
+    worker.main(channel, go, settings)
 
 
 def _import_package() -> None:
