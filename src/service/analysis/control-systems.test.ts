@@ -75,6 +75,10 @@ test('at most 50 names are shown, each once', async () => {
   expect(findings.length).toBeGreaterThanOrEqual(60);
 });
 
+test('no built-in name was lost: the tests above follow the lists', () => {
+  expect([BUILT_IN.write.length, BUILT_IN.read.length]).toEqual([76, 39]);
+});
+
 test('configured names come after the built-in ones, or instead of them', () => {
   const own = { write: ['plant.open'], read: ['plant.level'] };
   const extended = controlPatterns({ mode: 'extend', ...own });

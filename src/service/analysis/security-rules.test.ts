@@ -44,6 +44,27 @@ const EXPECTED: Readonly<Record<string, readonly [kind: string, severity: Severi
   'writes-table': ['file-write', 'info', /^Note: .* writes a file$/u],
 };
 
+/** How many names each list has. Names are only removed on purpose: the tests below follow the lists. */
+const COUNTS: Readonly<Record<string, number>> = {
+  'runs-text': 5,
+  'starts-process': 49,
+  'loads-native-code': 3,
+  'reaches-interpreter': 5,
+  'starts-workers': 5,
+  'imports-by-name': 2,
+  'makes-code': 6,
+  'inspects-interpreter': 5,
+  'uses-network': 19,
+  'removes-files': 25,
+  'writes-files': 33,
+  'writes-table': 11,
+};
+
+test('no name was lost from a rule, from the imports, the openers or the starters', () => {
+  expect(Object.fromEntries(NAME_RULES.map(({ rule, names }) => [rule, names.length]))).toEqual(COUNTS);
+  expect([PROHIBITED_IMPORTS.length, OPENERS.size, PROCESS_STARTERS.size]).toEqual([52, 13, 25]);
+});
+
 test('every rule is expected here, and no name belongs to two rules', () => {
   expect(NAME_RULES.map(({ rule }) => rule)).toEqual(Object.keys(EXPECTED));
   const names = NAME_RULES.flatMap((rule) => rule.names);

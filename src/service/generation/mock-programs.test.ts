@@ -75,6 +75,7 @@ const TYPES = {
   g: 'bool',
   h: 'None',
   i: 'tuple[int, str]',
+  one: 'tuple[int]',
   j: 'set[int]',
   k: 'dict[str, float]',
   l: 'datetime',
