@@ -9,7 +9,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 SWEEP_SECONDS = 2.0
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
@@ -128,13 +128,7 @@ class Pid1:
         return child
 
     def _reap(self) -> None:
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
+        for pid, status in reap():
             if pid == self._worker:
                 self._worker = 0
                 self._report({"exited": pid, "status": status})
@@ -144,6 +138,18 @@ class Pid1:
             self._lifeline.send(json.dumps(message).encode())
         except OSError:
             os._exit(0)
+
+
+def reap() -> Iterator[tuple[int, int]]:
+    """Collect the children that have ended, with their wait status."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        yield pid, status
 
 
 def _has_ended(pid: int) -> bool:

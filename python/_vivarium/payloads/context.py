@@ -67,7 +67,7 @@ class Context:
         return sorted({*(name for name in self._members if name.isidentifier()), "to_dict", *_METHODS})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let `copy` and `pickle` make it anew, since they could not change it either."""
+        """Let `copy` and `pickle` rebuild it, since they could not change it either."""
         return Context, (self._members, self._path)
 
     def __repr__(self) -> str:

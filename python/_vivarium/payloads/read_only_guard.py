@@ -139,7 +139,7 @@ def _refusal(what: str, settings: Settings) -> WriteRefused:
 
 
 def _refuse_events(settings: Settings) -> None:
-    """Refuse by what Python is about to do, not by who asks for it under what name."""
+    """Refuse what Python is about to do, under whatever name the program asks for it."""
     own = _directory_of(sys.modules.get("_vivarium.worker"))
     libraries = tuple({*sysconfig.get_paths().values()} - {""}) + ((own,) if own else ())
 

@@ -10,6 +10,7 @@ import socket
 
 from _vivarium import wire
 from _vivarium.enclosure.builder import make_directories
+from _vivarium.enclosure.pid1 import reap
 from _vivarium.enclosure.subreaper import end_orphans
 from _vivarium.values.hints import Any, NoReturn
 from _vivarium.worker.join import Admission, WorkerSettings
@@ -306,13 +307,7 @@ class Server:
             self._report({"event": "answer", "request": fact["request"], "problem": fact["problem"]})
 
     def _reap(self) -> None:
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
+        for pid, status in reap():
             if pid in self._by_worker:
                 opened = self._by_worker.pop(pid)
                 opened.worker = 0  # another process may get this number
