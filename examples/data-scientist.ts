@@ -1,4 +1,4 @@
-/** Somebody to talk with who has Python at hand: variables stay from message to message, and survive crashes. */
+/** A chat with a data scientist that runs Python. Variables stay from message to message and survive crashes. */
 import { Agent } from '../src/agent.ts';
 import { PythonInterpreterToolSet } from '../src/tools.ts';
 

@@ -66,7 +66,7 @@ export const Variables = z.record(
 /** The name of a client. */
 export const ClientId = z.string().min(1).max(500);
 
-/** Who asks. A client sees only what is its own; without a client the owner of the host asks, who sees everything. */
+/** The client that makes a call. It sees only its own things. A call without a client comes from the host's owner, who sees everything. */
 export const ClientOptions = z.strictObject({ clientId: ClientId.optional() });
 export type ClientOptions = Readonly<z.input<typeof ClientOptions>>;
 

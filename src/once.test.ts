@@ -40,7 +40,7 @@ test('settled waits for an opening, and has nothing where there is none or it fa
   expect([await failing.settled(), await got]).toEqual([undefined, 'rejected']);
 });
 
-test('after forget, the next call opens anew and a late result of the first opening does not count', async () => {
+test('after forget, the next call opens it again and a late result of the first opening does not count', async () => {
   const openings: PromiseWithResolvers<string>[] = [];
   const once = new Once(() => {
     const opening = Promise.withResolvers<string>();

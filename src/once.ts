@@ -35,7 +35,7 @@ export class Once<T, Args extends readonly unknown[] = []> {
     }
   }
 
-  /** The next `get` opens anew. Closing what was open is up to the caller. */
+  /** The next `get` opens it again. Closing what was open is up to the caller. */
   forget(): void {
     this.#opening = undefined;
     this.#value = undefined;

@@ -38,7 +38,7 @@ export async function installBeside(side: SideEnvironment): Promise<Installation
   const problem = await install(directory, base, side.requirementsFile);
   if (problem !== undefined) return { problem };
   await shareLibraries(base, python);
-  await writeFile(complete, ''); // last: what was interrupted is made anew
+  await writeFile(complete, ''); // written last, so that an interrupted installation is repeated
   return { python };
 }
 

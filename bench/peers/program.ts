@@ -1,4 +1,4 @@
-/** A program that is started anew for each run. */
+/** A program that is started again for each run. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -110,7 +110,7 @@ function files({ files: written }: Execution): string[] {
 
 function ending({ outcome, error }: Execution, maxChars: number): string[] {
   const traceback = error === undefined ? [] : [shorten(escapeAnsi(error.traceback).trimEnd(), maxChars * SHARE)];
-  // Whoever cancelled a run knows where it stood.
+  // The caller that cancelled the run knows where it stood.
   const shownTraceback = outcome.status === 'cancelled' ? [] : traceback;
   return [...shownTraceback, ...(hasEndedByItself(outcome) ? [] : [`[${describeOutcome(outcome)}]`])];
 }

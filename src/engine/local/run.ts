@@ -17,7 +17,7 @@ const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
 /** More than the sockets hold, so that everything after it was printed after the end of the run. */
 const MAX_LATE_BYTES = 4 << 20;
-/** Far above what our worker sends. Whoever exceeds them forges frames. */
+/** Far above what our worker sends. A worker that exceeds them is forging frames. */
 const MAX_RESULTS = 10_000;
 const MAX_RESULT_BYTES = 32 << 20;
 /** Runs that are as quick as this and follow each other as closely are a burst. */

@@ -55,7 +55,7 @@ test('a session is idle exactly when its time is over, and is told once', () => 
   expect(ends).toEqual([1000]);
 });
 
-test('each use begins the time anew', () => {
+test('each use restarts the idle time', () => {
   const { ends, use } = watched(1000);
   for (let n = 0; n < 5; n += 1) {
     vi.advanceTimersByTime(900);

@@ -167,7 +167,7 @@ async function asking<T>(what: string, attempt: () => Promise<T>): Promise<T> {
   } catch (cause) {
     if (!(cause instanceof VivariumError)) throw cause;
     throw new WorkflowError(
-      `${what} could not be read from the session after the code had run: ${cause.message} The code is not run again. Look at what it changed, and ask for the code anew if need be.`,
+      `${what} could not be read from the session after the code had run: ${cause.message} The code is not run again. Look at what it changed, and ask for new code if needed.`,
       { stage: 'execution', cause },
     );
   }

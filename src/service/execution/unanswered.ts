@@ -12,7 +12,7 @@ export function unanswered(
   facts: { readonly cause?: unknown } = {},
 ): WorkflowError {
   return new WorkflowError(
-    `${what} could not be read from the session after the code had run: ${reasonOf(outcome, error)}. Look for code that changes built-in functions or variables that begin with "_vivarium", and ask for the code anew.`,
+    `${what} could not be read from the session after the code had run: ${reasonOf(outcome, error)}. Look for code that changes built-in functions or variables that begin with "_vivarium", and ask for new code.`,
     { stage: 'execution', ...facts },
   );
 }

@@ -27,9 +27,9 @@ export function mockProgram(behavior: MockBehavior, request: PythonExecutionRequ
     case 'missing_results':
       return 'total = sum(range(10))\nprint("total:", total)\n';
     case 'channel_write':
-      return program([withStub('caput(channel, value)', '1'), 'caput("DEMO:SETPOINT", 1.5)', ''], request);
+      return program([simulated('caput(channel, value)', '1'), 'caput("DEMO:SETPOINT", 1.5)', ''], request);
     case 'channel_read':
-      return program([withStub('caget(channel)', '1.5'), 'print("value:", caget("DEMO:READBACK"))', ''], request);
+      return program([simulated('caget(channel)', '1.5'), 'print("value:", caget("DEMO:READBACK"))', ''], request);
     case 'security_risk':
       return program(['import os', '', 'os.system("echo from a shell")', 'print(eval("6 * 7"))', ''], request);
     case 'error_aware':
@@ -39,8 +39,8 @@ export function mockProgram(behavior: MockBehavior, request: PythonExecutionRequ
   }
 }
 
-/** A stub, so that the program also runs on a machine without a control system. */
-function withStub(signature: string, answer: string): string {
+/** Imports a function of the control system, or defines a simulated one on a machine without a control system. */
+function simulated(signature: string, answer: string): string {
   const [name = ''] = signature.split('(');
   return `try:\n    from epics import ${name}\nexcept ModuleNotFoundError:\n\n    def ${signature}:\n        return ${answer}\n\n`;
 }

@@ -76,16 +76,16 @@ describe('X-18 O-06 the category decides what comes next', () => {
     expect(update.outcome === undefined).toBe(isRetried);
   });
 
-  test('code that is written anew is approved anew, the same code is not', () => {
+  test('rewritten code is approved again, the same code is not', () => {
     const bad = new CodeRuntimeError('x', { tracebackInfo: '', executionAttempt: 1 });
-    const anew = afterFailure(state(), { during: 'execution', error: bad, failure: failure('execution') }, LIMITS);
-    expect(anew).toMatchObject({ isApproved: false, approvalId: null });
+    const rewritten = afterFailure(state(), { during: 'execution', error: bad, failure: failure('execution') }, LIMITS);
+    expect(rewritten).toMatchObject({ isApproved: false, approvalId: null });
     const machine = new EngineUnavailableError('x');
     const same = afterFailure(state(), { during: 'execution', error: machine, failure: failure('execution') }, LIMITS);
     expect(same).not.toHaveProperty('isApproved');
   });
 
-  test('code that the caller gave is not written anew', () => {
+  test('code that the caller gave is not rewritten', () => {
     const given = state({ fields: { approved_code: 'x' } });
     const bad = new CodeRuntimeError('x', { tracebackInfo: '', executionAttempt: 1 });
     expect(afterFailure(given, { during: 'execution', error: bad, failure: failure('execution') }, LIMITS).next).toBe(

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { MARK_BYTES, PREFIX_BYTES } from './marks.ts';
 
 const NOTHING = Buffer.alloc(0);
-/** How much is read of what is printed between runs. Whoever prints more has to wait. */
+/** How much output is read between runs. A program that prints more has to wait. */
 const MAX_IDLE_BYTES = 64 << 10;
 
 /** stdout or stderr of a session. Output before a mark belongs to the run that the mark ends. */
