@@ -9,17 +9,17 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "_vivarium"
 LARGEST_FOLDER = 12
-# Each folder may import itself and the folders in its row. `wire` and `record` are files of the package itself.
+# Each folder may import itself and the folders in its row. `protocol` and `record` are files of the package itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "wire": (),
+    "protocol": (),
     "record": (),
     "values": (),
     "confine": ("record",),
     "cell": ("values",),
     "display": ("values",),
-    "enclosure": ("confine", "record", "wire"),
-    "worker": ("cell", "confine", "display", "record", "values", "wire"),
-    "zygote": ("confine", "enclosure", "record", "values", "wire", "worker"),
+    "enclosure": ("confine", "record", "protocol"),
+    "worker": ("cell", "confine", "display", "record", "values", "protocol"),
+    "zygote": ("confine", "enclosure", "record", "values", "protocol", "worker"),
     "jupyter": ("cell", "display", "values"),
     "payloads": (),
 }

@@ -15,8 +15,8 @@ from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.root import build as root
 from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.enclosure.pid1 import Pid1
+from _vivarium.protocol import GO
 from _vivarium.record import Record
-from _vivarium.wire import GO
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"

@@ -12,8 +12,8 @@ import sys
 from _vivarium.confine import identity, kernel, landlock, limits, selftest
 from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.seccomp import filter as seccomp
+from _vivarium.protocol import GO
 from _vivarium.record import Record
-from _vivarium.wire import GO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import select
 import signal
 import time
 
-from _vivarium import wire
+from _vivarium import protocol
 from _vivarium.cell import source, trace
 from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
@@ -47,7 +47,7 @@ def main(channel: int, go: int, settings: WorkerSettings) -> None:
         report_failure(channel, error)
     try:
         worker.serve(admission)
-    except wire.Closed:
+    except protocol.Closed:
         os._exit(0)
     except BaseException:
         os._exit(EXIT_BROKEN)
@@ -89,7 +89,7 @@ class Worker:
                 continue
             if self._lingers:
                 self._linger()
-            request = wire.receive(self._control)
+            request = protocol.receive(self._control)
             kind = request["type"]
             if kind == "run":
                 self._run(request)
@@ -152,7 +152,7 @@ class Worker:
         done["touched"] = self._has_touched
         done["unprotected"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
-        self._results.append(wire.encode({name: fact for name, fact in done.items() if fact}))
+        self._results.append(protocol.encode({name: fact for name, fact in done.items() if fact}))
         self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
@@ -210,7 +210,7 @@ class Worker:
         for name in ("chart", "title", "picture"):
             if item[name] is not None:
                 header[name] = item[name]
-        self._results.append(wire.encode(header, b"".join(binary.values())))
+        self._results.append(protocol.encode(header, b"".join(binary.values())))
         if item["kind"] != "result":
             self._runner.flush()
             self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it
@@ -221,7 +221,7 @@ class Worker:
         results = b"".join(self._results)
         self._results.clear()
         if not self._is_rehearsal:
-            wire.write_all(self._control, results)
+            protocol.write_all(self._control, results)
 
     def _on_interrupt(self, *_: object) -> None:
         if self._armed:
@@ -234,8 +234,8 @@ class Worker:
         if made is None:
             return False
         if made == 0:
-            wire.skip_past(self._control, token)
-            wire.write_all(self._control, token)
+            protocol.skip_past(self._control, token)
+            protocol.write_all(self._control, token)
             return True
         self._send({"type": "twin", "pid": made, "token": token.hex()})
         return False
@@ -261,10 +261,10 @@ class Worker:
 
     def _write_mark(self, mark: str) -> None:
         for fd in (self._stdout, self._stderr):
-            wire.write_all(fd, bytes.fromhex(mark))
+            protocol.write_all(fd, bytes.fromhex(mark))
 
     def _send(self, frame: dict[str, object]) -> None:
-        wire.send(self._control, frame)
+        protocol.send(self._control, frame)
 
 
 def _is_clean_exit(error: BaseException) -> bool:

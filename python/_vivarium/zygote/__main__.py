@@ -49,7 +49,7 @@ def _serve() -> ForkedWorker | None:
     import gc
 
     gc.disable()  # imports leave no garbage worth collecting
-    from _vivarium import wire
+    from _vivarium import protocol
     from _vivarium.confine import kernel, landlock, limits
     from _vivarium.enclosure import builder
     from _vivarium.zygote import setup
@@ -58,7 +58,7 @@ def _serve() -> ForkedWorker | None:
     os.set_inheritable(CONTROL, False)
     probes = setup.Probes()
     builder.pid1_filter()
-    config = wire.receive(CONTROL)  # usually still on its way
+    config = protocol.receive(CONTROL)  # usually still on its way
     limits.raise_open_files()
     # Forked processes keep this name, executed programs do not.
     kernel.syscall("prctl", PR_SET_NAME, setup.FORKED_NAME.encode())
@@ -67,7 +67,7 @@ def _serve() -> ForkedWorker | None:
     try:
         shared = setup.enter(config, CONTROL, probes)
     except OSError as error:
-        wire.send(CONTROL, {"event": "unavailable", "problem": str(error)})
+        protocol.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
     supply = Supply(shared) if shared.level == "namespaces" else None  # forks the builder, before large imports
     if supply is not None:
@@ -100,7 +100,7 @@ def _serve() -> ForkedWorker | None:
         "threads": preload.thread_count(),
         "preloadFailures": failures,
     }
-    wire.send(CONTROL, facts)
+    protocol.send(CONTROL, facts)
     return Server(CONTROL, shared, supply).serve()
 
 

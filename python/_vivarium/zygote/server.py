@@ -8,7 +8,7 @@ import select
 import signal
 import socket
 
-from _vivarium import wire
+from _vivarium import protocol
 from _vivarium.enclosure.builder import make_directories
 from _vivarium.enclosure.pid1 import reap
 from _vivarium.enclosure.subreaper import end_orphans
@@ -123,8 +123,8 @@ class Server:
 
     def _receive(self) -> dict[str, Any]:
         try:
-            return wire.receive(self._control)
-        except wire.Closed:
+            return protocol.receive(self._control)
+        except protocol.Closed:
             self._end()
 
     def _handle_for_unknown(self, command: dict[str, Any]) -> None:
@@ -381,7 +381,7 @@ class Server:
 
     def _report(self, event: dict[str, object]) -> None:
         try:
-            wire.send(self._control, event)
+            protocol.send(self._control, event)
         except OSError:
             self._end()
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from _vivarium.confine import identity, kernel
 from _vivarium.enclosure.subreaper import serve_as_subreaper
+from _vivarium.protocol import GO
 from _vivarium.record import Record
-from _vivarium.wire import GO
 from _vivarium.worker.join import EXIT_NOT_JOINED, Admission, WorkerSettings, prepare, report_failure
 
 

@@ -8,7 +8,7 @@ import socket
 import unittest
 from unittest import mock
 
-from _vivarium import wire
+from _vivarium import protocol
 from _vivarium.zygote.server import Server
 from _vivarium.zygote.supply import Enclosure, OpenEnclosure
 
@@ -34,13 +34,13 @@ class OneEnclosureTest(unittest.TestCase):
         found = []
         while True:
             try:
-                found.append(wire.receive(self.host.fileno()) if self.host.recv(1, socket.MSG_PEEK) else None)
+                found.append(protocol.receive(self.host.fileno()) if self.host.recv(1, socket.MSG_PEEK) else None)
             except BlockingIOError:
                 return found
 
     def command(self, **command: object) -> None:
         """Send a command of the host, and have it served."""
-        self.host.sendall(wire.encode(command))
+        self.host.sendall(protocol.encode(command))
         self.server._contained(self.server._control)
 
     def is_ended(self) -> bool:
