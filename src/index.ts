@@ -27,6 +27,7 @@ export type { Environment } from './environment/environment.ts';
 export type { Event, Summary } from './execution/event.ts';
 export type {
   DataFrameSummary,
+  EarlierEvent,
   Execution,
   Json,
   ProducedFigure,

@@ -3,10 +3,10 @@ import type { Event, Listener, Summary } from '../execution/event.ts';
 import { streamEvents } from '../execution/event-stream.ts';
 import type { StreamBytes, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
-import { StateAccount } from '../execution/state.ts';
+import { StateAccount, type StateEvent } from '../execution/state.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { EngineSession, Rollback, RunRequest, TableRequest } from './engine.ts';
-import { summarise, type RunEnd } from './run-end.ts';
+import { eventsOf, summarise, type RunEnd } from './run-end.ts';
 
 /** A run that is under way. */
 export interface ActiveRun {
@@ -45,12 +45,16 @@ export abstract class BaseSession implements EngineSession {
   protected abstract release(): Promise<void>;
 
   abstract rollback(): Promise<Rollback>;
-  abstract reset(): Promise<void>;
+  abstract reset(options?: { readonly keepsNotices?: boolean }): Promise<void>;
   abstract inspect(): Promise<readonly Variable[]>;
   abstract writeTable(request: TableRequest): Promise<void>;
 
   get isClosing(): boolean {
     return this.#closing !== null;
+  }
+
+  note(event: StateEvent): void {
+    this.state.note(event);
   }
 
   async revive(): Promise<boolean> {
@@ -74,10 +78,11 @@ export abstract class BaseSession implements EngineSession {
     this.#run = run;
     try {
       const end = await run.ended;
-      if (!run.isDelivered) await run.delivered();
       const following = this.afterRun(end);
       if (following !== undefined) await following;
-      const state = this.state.receipt(end.event, end.report);
+      // Also for a run whose listener has left: the next receipt tells what became of it.
+      const state = this.state.receipt(eventsOf(end, request), end.report);
+      if (!run.isDelivered) await run.delivered();
       return summarise(end, { id: request.id, sessionId: this.id, isolation: this.isolation, state, background });
     } finally {
       this.#run = null;

@@ -1,6 +1,7 @@
 import type { Event, Listener, Summary } from '../execution/event.ts';
 import type { Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
+import type { StateEvent } from '../execution/state.ts';
 import type { Limits, Mount } from '../config.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
@@ -35,7 +36,10 @@ export interface EngineSession extends AsyncDisposable {
   readonly isolation: Isolation;
   /** Makes sure that there is a live interpreter. True if a fresh one has replaced a lost one since the last call. */
   revive(): Promise<boolean>;
-  /** Runs code. The listener gets the events as they happen, the caller what is known only at the end. */
+  /**
+   * Runs code. The listener gets the events as they happen, the caller what is known only at the end. Whoever passes on
+   * the receipt acknowledges it; see src/execution/state.ts.
+   */
   run(request: RunRequest, listener: Listener): Promise<Summary>;
   /** Same as `run`, as an async iterator; `done` comes last. Breaking out of the loop stops the program. */
   stream(request: RunRequest): AsyncGenerator<Event, void, undefined>;
@@ -43,8 +47,10 @@ export interface EngineSession extends AsyncDisposable {
   interrupt(): Promise<void>;
   /** Undoes the last run that changed the state. */
   rollback(): Promise<Rollback>;
-  /** Starts a fresh interpreter on the same files. */
-  reset(): Promise<void>;
+  /** Starts a fresh interpreter on the same files. With `keepsNotices`, receipts still tell what happened before. */
+  reset(options?: { readonly keepsNotices?: boolean }): Promise<void>;
+  /** Something happened to the state that only the host knows. Receipts say it until a caller has received one. */
+  note(event: StateEvent): void;
   inspect(): Promise<readonly Variable[]>;
   /** Writes a DataFrame to a file of the workspace and changes nothing else. Throws if that is not possible. */
   writeTable(request: TableRequest): Promise<void>;
@@ -65,6 +71,8 @@ export interface RunRequest {
   readonly svg?: boolean;
   /** False for code that sets up the session, which `rollback` does not undo. */
   readonly isUndoable?: boolean;
+  /** Code of the host, whose receipt no caller gets. */
+  readonly isInternal?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -2,7 +2,7 @@ import type { SavedFigure, Summary } from '../execution/event.ts';
 import type { DataFrameSummary, Json, StateReceipt, StreamBytes } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { Outcome, PythonError } from '../execution/outcome.ts';
-import { NO_CHANGES, type RunEffect, type StateEvent } from '../execution/state.ts';
+import { NO_CHANGES, type RunEffect, type RunEvents, type StateEvent } from '../execution/state.ts';
 
 /** What Python reports of a run at its end. User code can forge it. */
 export interface RunReport extends RunEffect {
@@ -24,6 +24,7 @@ export const NO_REPORT: RunReport = {
   touched: true,
   variables: NO_CHANGES,
   unprotected: null,
+  remedy: null,
 };
 
 /** All that an engine knows of a run that has ended. */
@@ -48,6 +49,35 @@ interface SummaryParts {
   readonly state: StateReceipt;
   /** What was printed since the run before. */
   readonly background: StreamBytes;
+}
+
+/** What the receipt of a run says besides its variables. */
+export function eventsOf(end: RunEnd, { isInternal = false }: { readonly isInternal?: boolean }): RunEvents {
+  const { event } = end;
+  const notice = event === null ? describeStop(end) : null;
+  return { event, notice, ifUntold: isInternal ? preparation(event) : unreceived(event, notice) };
+}
+
+/** What became of the work of a run that was stopped in time. */
+function describeStop({ outcome, report }: RunEnd): string | null {
+  if (outcome.status !== 'timed-out' && outcome.status !== 'cancelled') return null;
+  return report.touched
+    ? 'what the run had done before it was stopped is kept'
+    : 'the run was stopped before it changed anything';
+}
+
+function preparation(event: StateEvent | null): StateEvent | null {
+  return event && { ...event, reason: `while the session was being prepared, ${event.reason}` };
+}
+
+/** What the next receipt says of a run whose own receipt nobody got. */
+function unreceived(event: StateEvent | null, notice: string | null): StateEvent {
+  const subject = 'the result of an earlier run was not received:';
+  if (event === null) {
+    return { status: 'preserved', reason: `${subject} ${notice ?? 'it ran to its end, and what it did is kept'}` };
+  }
+  const consequence = event.status === 'restored' ? ', and what it did is undone' : '';
+  return { ...event, reason: `${subject} ${event.reason}${consequence}` };
 }
 
 /** The end of a run as every engine reports it. */

@@ -33,7 +33,8 @@ const receipt = (status: StateReceipt['status'], reason?: string): StateReceipt 
 });
 
 test('the state is described only where something happened to it', () => {
-  expect(describeState(receipt('preserved', 'a notice'))).toBe('');
+  expect(describeState(receipt('preserved'))).toBe('');
+  expect(describeState(receipt('preserved', 'a notice'))).toBe('a notice');
   expect(describeState(receipt('restored', 'it crashed'))).toBe(
     'the process was lost (it crashed); every variable is as it was before this run',
   );

@@ -1,5 +1,5 @@
 /** How a run ended and what became of its session's state, in plain words. */
-import type { StateReceipt } from './execution.ts';
+import type { EarlierEvent, StateReceipt } from './execution.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
@@ -12,16 +12,29 @@ export function describeOutcome(outcome: Outcome, subject?: string): string {
   return verb === '' ? `${subject} ${phrase}` : `${subject} ${verb} ${phrase}`;
 }
 
-/** What a later run has to know about the variables; empty when nothing happened to them. */
-export function describeState({ status, reason = 'the reason is not known' }: StateReceipt): string {
+/** What a later run has to know about the variables; empty when nothing happened that needs attention. */
+export function describeState({ status, reason, earlier }: StateReceipt): string {
   switch (status) {
     case 'preserved':
-      return '';
-    case 'restored':
-      return `the process was lost (${reason}); every variable is as it was before this run`;
+      return [
+        ...(earlier === undefined ? [] : [describeEarlier(earlier)]),
+        ...(reason === undefined ? [] : [reason]),
+      ].join('; ');
+    case 'restored': {
+      const before = earlier?.status === 'lost' ? `; before it, all variables had been lost (${earlier.reason})` : '';
+      return `the process was lost (${reason ?? UNKNOWN}); every variable is as it was before this run${before}`;
+    }
     case 'lost':
-      return `all variables are lost (${reason}); this is a fresh interpreter`;
+      return earlier === undefined
+        ? `all variables are lost (${reason ?? UNKNOWN}); this is a fresh interpreter`
+        : `all variables from before this run are lost (${reason ?? earlier.reason}); it ran in a fresh interpreter, and what it did is kept`;
   }
+}
+
+const UNKNOWN = 'the reason is not known';
+
+function describeEarlier({ reason }: EarlierEvent): string {
+  return `before this run the process was lost (${reason}); a copy with every variable took over, and what this run did is kept`;
 }
 
 /** `verb` is what the phrase needs only where it follows a subject. */

@@ -1,6 +1,10 @@
 import type { Event, Listener, Summary } from './event.ts';
+import { acknowledge } from './state.ts';
 
-/** The events of a run as an async iterator, `done` last. The run begins with the first pull; leaving early stops it. */
+/**
+ * The events of a run as an async iterator, `done` last. The run begins with the first pull; leaving early stops it. Only
+ * a consumer that stays until `done` has received the receipt.
+ */
 export async function* streamEvents(
   run: (listener: Listener) => Promise<Summary>,
 ): AsyncGenerator<Event, void, undefined> {
@@ -9,7 +13,9 @@ export async function* streamEvents(
   running.then(handover.end, handover.end);
   try {
     for (let event = await handover.take(); event !== null; event = await handover.take()) yield event;
-    yield { type: 'done', summary: await running };
+    const summary = await running;
+    acknowledge(summary.state);
+    yield { type: 'done', summary };
   } finally {
     handover.leave();
     await running.catch((error: unknown) => {

@@ -124,17 +124,28 @@ export interface Spill {
 /** What became of the session's state. Receipts are made in state.ts. */
 export interface StateReceipt {
   /**
-   * `preserved`: nothing happened to the state besides what the code did. `restored`: the process was lost and a twin
-   * took over; the variables are those from before the run. `lost`: a fresh interpreter.
+   * `preserved`: nothing happened to the state during the run besides what the code did. `restored`: the run lost the
+   * process, and a twin took over; the variables are those from before the run. `lost`: the variables from before are
+   * gone. With `earlier` they were gone before the run, and what the run did is kept; without it the run lost them.
    */
   readonly status: 'preserved' | 'restored' | 'lost';
+  /** What happened to the state since the last receipt that a caller has received, and before this run. */
+  readonly earlier?: EarlierEvent;
   /** Grows by one whenever the state did not simply continue: restore, loss, reset, rollback. */
   readonly generation: number;
   readonly variables: VariableChanges;
   /** Why a crash of the next run could not be undone, if so. */
   readonly unprotected?: string;
-  /** Why the state was restored or lost, or what else needs attention. */
+  /** What can be done about `unprotected`. Only on the first receipt with this kind of reason. */
+  readonly remedy?: string;
+  /** Why the state was restored or lost, what became of a run that was stopped, or what else needs attention. */
   readonly reason?: string;
+}
+
+/** A loss of the process before a run. `restored`: a twin took over and no variable was lost. `lost`: all were. */
+export interface EarlierEvent {
+  readonly status: 'restored' | 'lost';
+  readonly reason: string;
 }
 
 /** Names of variables that the run touched; bounded, see `omitted`. */

@@ -1,147 +1,206 @@
 import { expect, test } from 'vitest';
-import { lostReceipt, NO_CHANGES, remarkedReceipt, StateAccount, untouchedReceipt, type StateEvent } from './state.ts';
+import type { StateReceipt } from './execution.ts';
+import {
+  acknowledge,
+  closedReceipt,
+  effectsOf,
+  NO_CHANGES,
+  remarkedReceipt,
+  StateAccount,
+  untouchedReceipt,
+  type StateEvent,
+} from './state.ts';
 
-const EFFECT = { variables: NO_CHANGES, unprotected: null };
+const EFFECT = { variables: NO_CHANGES, unprotected: null, remedy: null };
 const RESTORED = { status: 'restored', reason: 'the worker crashed' } as const;
 const LOST = { status: 'lost', reason: 'the enclosure is gone' } as const;
+const QUIET = { event: null };
 
-test('a run that nothing happens to preserves the state', () => {
+/** The receipt of a run, and that a caller has got it. */
+function received(account: StateAccount, event: StateEvent | null = null): StateReceipt {
+  const receipt = account.receipt({ event }, EFFECT);
+  acknowledge(receipt);
+  return receipt;
+}
+
+test('a run that nothing happened to preserves the state', () => {
   const account = new StateAccount();
-  expect(account.receipt(null, EFFECT)).toEqual({ status: 'preserved', generation: 1, variables: NO_CHANGES });
-  expect(account.receipt(null, { ...EFFECT, unprotected: 'threads' })).toMatchObject({ unprotected: 'threads' });
+  expect(received(account)).toEqual({ status: 'preserved', generation: 1, variables: NO_CHANGES });
+  expect(account.receipt(QUIET, { ...EFFECT, unprotected: 'threads' })).toMatchObject({ unprotected: 'threads' });
 });
 
-test('a loss during a run starts a new generation', () => {
+test('what happens during a run is in its receipt, and starts a generation', () => {
   const account = new StateAccount();
-  expect(account.receipt(RESTORED, EFFECT)).toMatchObject({ ...RESTORED, generation: 2 });
-  expect(account.receipt(LOST, EFFECT)).toMatchObject({ ...LOST, generation: 3 });
-  expect(account.receipt(null, EFFECT)).toEqual({ status: 'preserved', generation: 3, variables: NO_CHANGES });
+  expect(received(account, RESTORED)).toMatchObject({ ...RESTORED, generation: 2 });
+  expect(received(account, LOST)).toMatchObject({ ...LOST, generation: 3 });
+  expect(received(account)).toEqual({ status: 'preserved', generation: 3, variables: NO_CHANGES });
 });
 
-test('what happened between runs is in the next receipt, once', () => {
+test('a receipt that no caller has received is told again, and one that was received is not', () => {
   const account = new StateAccount();
   account.note(RESTORED);
-  expect(account.generation).toBe(2);
-  expect(account.receipt(null, EFFECT)).toMatchObject({ ...RESTORED, generation: 2 });
-  expect(account.receipt(null, EFFECT)).not.toHaveProperty('reason');
+  const told = { status: 'preserved', generation: 2, variables: NO_CHANGES, earlier: RESTORED };
+  expect(account.receipt(QUIET, EFFECT)).toEqual(told);
+  expect(received(account)).toEqual(told);
+  expect(received(account)).toEqual({ status: 'preserved', generation: 2, variables: NO_CHANGES });
 });
 
-test('of several events between runs the first counts, but a loss always does', () => {
+test('what happened to a run whose receipt was not received is told by the next one', () => {
   const account = new StateAccount();
-  account.note({ status: 'preserved', reason: 'a leftover was ended' });
+  account.receipt({ event: RESTORED, ifUntold: { status: 'restored', reason: 'a left run crashed' } }, EFFECT);
+  expect(received(account).earlier).toEqual({ status: 'restored', reason: 'a left run crashed' });
+  account.receipt({ event: null, ifUntold: { status: 'preserved', reason: 'a left run was stopped' } }, EFFECT);
+  expect(received(account)).toMatchObject({ status: 'preserved', reason: 'a left run was stopped' });
+  expect(received(account)).not.toHaveProperty('reason');
+});
+
+test('an event that comes while a receipt is on its way is not taken for told', () => {
+  const account = new StateAccount();
   account.note(RESTORED);
-  expect(account.receipt(null, EFFECT)).toMatchObject({ status: 'preserved', reason: 'a leftover was ended' });
-  account.note(RESTORED);
+  const receipt = account.receipt(QUIET, EFFECT);
   account.note(LOST);
-  expect(account.receipt(null, EFFECT)).toMatchObject({ ...LOST, generation: 4 });
+  acknowledge(receipt);
+  expect(received(account)).toMatchObject({ status: 'lost', earlier: LOST, generation: 3 });
 });
 
-test('a loss between runs is not hidden by a restored run, and a lost run hides what came before', () => {
+test('a changed copy of a receipt acknowledges the same', () => {
+  for (const change of [closedReceipt, remarkedReceipt]) {
+    const account = new StateAccount();
+    account.note(RESTORED);
+    acknowledge(change(account.receipt(QUIET, EFFECT), 'a reason'));
+    expect(received(account)).not.toHaveProperty('earlier');
+  }
+});
+
+test('a reset that its owner asked for makes everything before it meaningless, and another one does not', () => {
   const account = new StateAccount();
   account.note(LOST);
-  expect(account.receipt(RESTORED, EFFECT)).toMatchObject(LOST);
-  account.note(RESTORED);
-  expect(account.receipt(LOST, EFFECT)).toMatchObject(LOST);
-});
-
-test('an event that cost nothing leaves the status to the run', () => {
-  const account = new StateAccount();
-  account.note({ status: 'preserved', reason: 'a leftover was ended' });
-  expect(account.receipt(RESTORED, EFFECT)).toMatchObject({ status: 'restored', reason: 'a leftover was ended' });
-});
-
-test('a reset makes what happened before it irrelevant, a rollback does not', () => {
-  const account = new StateAccount();
-  account.note(RESTORED);
-  expect(account.rollBack()).toBe(3);
-  expect(account.receipt(null, EFFECT)).toMatchObject({ ...RESTORED, generation: 3 });
-  account.note(LOST);
+  account.reset({ keepsNotices: true });
+  expect(account.receipt(QUIET, EFFECT)).toMatchObject({ ...LOST, generation: 3 });
   account.reset();
-  expect(account.receipt(null, EFFECT)).toEqual({ status: 'preserved', generation: 5, variables: NO_CHANGES });
+  expect(received(account)).toEqual({ status: 'preserved', generation: 4, variables: NO_CHANGES });
 });
 
-test('a receipt can be corrected by what only the host knows', () => {
-  const receipt = untouchedReceipt(3);
-  expect(receipt).toEqual({ status: 'preserved', generation: 3, variables: NO_CHANGES });
-  expect(lostReceipt(receipt, 'closed')).toMatchObject({ status: 'lost', reason: 'closed' });
-  expect(remarkedReceipt(receipt, 'full')).toMatchObject({ status: 'preserved', reason: 'full' });
-  expect(remarkedReceipt(lostReceipt(receipt, 'closed'), 'full')).toMatchObject({ reason: 'closed' });
+test('a rollback is told along with what was not told before it', () => {
+  const account = new StateAccount();
+  account.receipt({ event: null, ifUntold: { status: 'preserved', reason: 'a run was left' } }, EFFECT);
+  expect(account.rollBack()).toBe(2);
+  expect(received(account)).toMatchObject({ reason: 'a run was left; then the last change was rolled back' });
+  account.rollBack();
+  expect(received(account)).not.toHaveProperty('reason');
 });
 
 const NOTICE = { status: 'preserved', reason: 'a leftover was ended' } as const;
 const CRASHED = { status: 'restored', reason: 'the run crashed' } as const;
 const GONE = { status: 'lost', reason: 'the run ended everything' } as const;
+const [R, L, N, C, G] = [RESTORED, LOST, NOTICE, CRASHED, GONE].map(({ reason }) => reason);
 
 /** What happened between runs and during the run, and what the receipt of the run says of it. */
-test.for<
-  [
-    between: readonly StateEvent[],
-    during: StateEvent | null,
-    status: string,
-    reason: string | undefined,
-    generation: number,
-  ]
->([
-  [[], null, 'preserved', undefined, 1],
-  [[], CRASHED, 'restored', CRASHED.reason, 2],
-  [[], GONE, 'lost', GONE.reason, 2],
-  [[NOTICE], null, 'preserved', NOTICE.reason, 1],
-  [[NOTICE], CRASHED, 'restored', NOTICE.reason, 2],
-  [[NOTICE], GONE, 'lost', GONE.reason, 2],
-  [[RESTORED], null, 'restored', RESTORED.reason, 2],
-  [[RESTORED], CRASHED, 'restored', RESTORED.reason, 3],
-  [[RESTORED], GONE, 'lost', GONE.reason, 3],
-  [[LOST], null, 'lost', LOST.reason, 2],
-  [[LOST], CRASHED, 'lost', LOST.reason, 3],
-  [[LOST], GONE, 'lost', GONE.reason, 3],
-  [[NOTICE, NOTICE], null, 'preserved', NOTICE.reason, 1],
-  [[NOTICE, RESTORED], GONE, 'lost', GONE.reason, 3],
-  [[NOTICE, LOST], null, 'lost', LOST.reason, 2],
-  [[RESTORED, NOTICE], null, 'restored', RESTORED.reason, 2],
-  [[RESTORED, LOST], CRASHED, 'lost', LOST.reason, 4],
-  [[LOST, RESTORED], null, 'lost', LOST.reason, 3],
-  [[LOST, NOTICE], CRASHED, 'lost', LOST.reason, 3],
-  [[LOST, GONE], null, 'lost', GONE.reason, 3],
-])(
-  'after %j between runs and %j in the run, the state is %s because of %s in generation %d',
-  ([between, during, status, reason, generation]) => {
-    const account = new StateAccount();
-    for (const event of between) account.note(event);
-    const receipt = account.receipt(during, EFFECT);
-    expect(receipt).toEqual({ status, generation, variables: NO_CHANGES, ...(reason !== undefined && { reason }) });
-    expect(account.generation).toBe(generation);
-    expect(account.receipt(null, EFFECT)).toEqual({ status: 'preserved', generation, variables: NO_CHANGES });
-  },
-);
+type Row = readonly [
+  between: readonly StateEvent[],
+  during: StateEvent | null,
+  status: StateReceipt['status'],
+  reason: string | undefined,
+  earlier: StateReceipt['earlier'],
+  generation: number,
+];
+const ROWS: readonly Row[] = [
+  [[], null, 'preserved', undefined, undefined, 1],
+  [[], CRASHED, 'restored', C, undefined, 2],
+  [[], GONE, 'lost', G, undefined, 2],
+  [[NOTICE], null, 'preserved', N, undefined, 1],
+  [[NOTICE], CRASHED, 'restored', `${C}; ${N}`, undefined, 2],
+  [[NOTICE], GONE, 'lost', `${G}; ${N}`, undefined, 2],
+  [[RESTORED], null, 'preserved', undefined, RESTORED, 2],
+  [[RESTORED], CRASHED, 'restored', C, RESTORED, 3],
+  [[RESTORED], GONE, 'lost', `${G}; before this run, ${R}`, undefined, 3],
+  [[LOST], null, 'lost', L, LOST, 2],
+  [[LOST], CRASHED, 'restored', C, LOST, 3],
+  [[LOST], GONE, 'lost', `${G}; before this run, ${L}`, undefined, 3],
+  [[NOTICE, RESTORED], null, 'preserved', N, RESTORED, 2],
+  [[RESTORED, LOST], CRASHED, 'restored', C, LOST, 4],
+  [[LOST, RESTORED], null, 'lost', `${L}; ${R}`, { status: 'lost', reason: `${L}; ${R}` }, 3],
+  [[LOST, NOTICE], null, 'lost', `${L}; ${N}`, LOST, 2],
+  [[LOST, LOST], null, 'lost', L, LOST, 3],
+];
 
-test('a generation is never used twice, whatever happens', () => {
+test.for(ROWS)('%j between runs and %j during one: %s', ([between, during, status, reason, earlier, generation]) => {
   const account = new StateAccount();
-  const seen = new Set([account.generation]);
-  const steps = [
-    () => account.note(LOST),
-    () => void account.rollBack(),
-    () => account.reset(),
-    () => void account.receipt(RESTORED, EFFECT),
-    () => void account.receipt(LOST, EFFECT),
+  for (const event of between) account.note(event);
+  expect(received(account, during)).toEqual({
+    status,
+    generation,
+    variables: NO_CHANGES,
+    ...(reason !== undefined && { reason }),
+    ...(earlier !== undefined && { earlier }),
+  });
+  expect(received(account)).toEqual({ status: 'preserved', generation, variables: NO_CHANGES });
+});
+
+test('the generation never goes back, and each event starts one', () => {
+  const account = new StateAccount();
+  const steps: readonly (() => void)[] = [
     () => account.note(RESTORED),
+    () => account.note(LOST),
+    () => void received(account, RESTORED),
+    () => void received(account, LOST),
+    () => account.reset(),
+    () => void account.rollBack(),
   ];
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
     step();
-    expect(seen.has(account.generation)).toBe(false);
-    seen.add(account.generation);
+    expect(account.generation).toBe(index + 2);
   }
 });
 
-test('what the run did to the variables is said whatever became of the state', () => {
-  const variables = { added: ['a'], changed: ['b'], removed: [], omitted: 3 };
+test('a caller that never takes a result does not make the untold grow, and a loss is not crowded out', () => {
+  const account = new StateAccount();
+  account.note(LOST);
+  for (let run = 0; run < 100; run += 1) {
+    account.receipt({ event: null, ifUntold: { status: 'preserved', reason: `run ${run} was left` } }, EFFECT);
+  }
+  const receipt = received(account);
+  expect(receipt.earlier).toEqual(LOST);
+  expect(receipt.reason).toMatch(/run 99 was left$/);
+  expect(receipt.reason?.length).toBeLessThan(300);
+});
+
+test('a remedy is told once a caller has received it, and again for another reason', () => {
+  const account = new StateAccount();
+  const effect = (unprotected: string, remedy: string) => ({ variables: NO_CHANGES, unprotected, remedy });
+  expect(account.receipt(QUIET, effect('2 threads', 'end them'))).toMatchObject({ remedy: 'end them' });
+  const second = account.receipt(QUIET, effect('3 threads', 'end them'));
+  expect(second).toMatchObject({ unprotected: '3 threads', remedy: 'end them' });
+  acknowledge(second);
+  const third = account.receipt(QUIET, effect('4 threads', 'end them'));
+  expect(third).toMatchObject({ unprotected: '4 threads' });
+  expect(third).not.toHaveProperty('remedy');
+  expect(account.receipt(QUIET, effect('90 MB', 'free some'))).toMatchObject({ remedy: 'free some' });
+});
+
+test('the variables of the run and what protects it are told whatever happened', () => {
+  const variables = { added: ['a'], changed: ['b'], removed: ['c'] };
   for (const event of [null, RESTORED, LOST]) {
-    const receipt = new StateAccount().receipt(event, { variables, unprotected: 'a live thread' });
+    const receipt = new StateAccount().receipt({ event }, { variables, unprotected: 'a live thread', remedy: null });
     expect(receipt).toMatchObject({ variables, unprotected: 'a live thread' });
   }
 });
 
-test('a correction keeps everything else of the receipt', () => {
-  const receipt = new StateAccount().receipt(RESTORED, { variables: NO_CHANGES, unprotected: 'threads' });
-  expect(lostReceipt(receipt, 'closed')).toEqual({ ...receipt, status: 'lost', reason: 'closed' });
-  expect(remarkedReceipt(receipt, 'full')).toEqual(receipt);
+test('a receipt can be corrected by what only the host knows', () => {
+  const receipt = untouchedReceipt(3);
+  expect(receipt).toMatchObject({
+    status: 'preserved',
+    generation: 3,
+    reason: expect.stringMatching(/before any/) as unknown,
+  });
+  expect(closedReceipt(receipt, 'closed')).toMatchObject({ status: 'lost', reason: 'closed' });
+  expect(remarkedReceipt(new StateAccount().receipt(QUIET, EFFECT), 'full')).toMatchObject({ reason: 'full' });
+  expect(remarkedReceipt(closedReceipt(receipt, 'closed'), 'full')).toMatchObject({ reason: 'closed' });
+});
+
+test('a receipt says what became of that which the run did', () => {
+  expect(effectsOf({ status: 'preserved', earlier: RESTORED })).toBe('kept');
+  expect(effectsOf({ status: 'restored', earlier: LOST })).toBe('undone');
+  expect(effectsOf({ status: 'lost', earlier: LOST })).toBe('kept');
+  expect(effectsOf({ status: 'lost' })).toBe('lost');
 });

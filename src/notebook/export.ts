@@ -137,7 +137,7 @@ function reasonOf(ending: EntryOutcome | undefined): string {
 }
 
 function consequenceOf(ending: EntryOutcome | undefined): string {
-  if (ending === undefined || (ending.stateStatus === 'preserved' && ending.mayHaveChanged))
+  if (ending === undefined || (ending.effects === 'kept' && ending.mayHaveChanged))
     return 'What it had changed by then stayed in the session, and later cells may need it.';
-  return ending.stateStatus === 'restored' ? 'The variables were restored to what they were before it.' : '';
+  return ending.effects === 'undone' ? 'The variables were restored to what they were before it.' : '';
 }

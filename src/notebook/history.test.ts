@@ -14,6 +14,12 @@ function end(
   return { outcome, state: receipt, durationMs: 1, mayHaveWritten: !looksOnly };
 }
 
+/** The end of a run that found the state lost, in a receipt or in a later one. */
+function foundLost(outcome: Outcome = { status: 'succeeded' }): RecordEnd {
+  const { state, ...rest } = end({ outcome, state: 'lost' });
+  return { ...rest, state: { ...state, earlier: { status: 'lost', reason: 'it was lost before' } } };
+}
+
 const printed = (text: string): TranscriptItem[] => [{ type: 'text', stream: 'stdout', text }];
 
 function run(history: RunHistory, code: string, ending = end(), kind: RunStart['kind'] = 'run'): void {
@@ -81,9 +87,30 @@ test('a crash that costs the state makes itself and all before it past', () => {
 test('a run that finds the state lost is part of the new one, and so is the init code before it', () => {
   const history = new RunHistory();
   run(history, 'a');
-  run(history, 'init', end(), 'init');
-  run(history, 'b', end({ state: 'lost' }));
+  history.onFreshInterpreter();
+  run(history, 'init', foundLost(), 'init');
+  run(history, 'b', foundLost());
   expect(placesOf(history)).toEqual({ a: 'past', init: 'present', b: 'present' });
+  expect(history.restartReason).toBe('it was lost before');
+});
+
+test('a loss that several runs tell of is one loss, whatever ran in between', () => {
+  const history = new RunHistory();
+  run(history, 'a');
+  history.onFreshInterpreter();
+  run(history, 'init', foundLost(), 'init');
+  run(history, 'x = 1', foundLost(), 'variables');
+  run(history, 'crash', { ...foundLost(CRASHED), state: { ...foundLost().state, status: 'restored' } });
+  run(history, 'b', foundLost());
+  expect(placesOf(history)).toEqual({ a: 'past', init: 'present', 'x = 1': 'present', crash: 'present', b: 'present' });
+});
+
+test('a run that was stopped after the state had been lost can be undone: what it did is kept', () => {
+  const history = new RunHistory();
+  history.onFreshInterpreter();
+  run(history, 'a', foundLost({ status: 'cancelled' }));
+  history.undo();
+  expect(placesOf(history)).toEqual({ a: 'undone' });
 });
 
 test('the oldest outputs go first, then the oldest runs', () => {

@@ -1,6 +1,6 @@
 import type { Summary } from '../execution/event.ts';
-import type { StateReceipt } from '../execution/execution.ts';
-import { hasEndedByItself, type Outcome, type PythonError } from '../execution/outcome.ts';
+import type { Outcome, PythonError } from '../execution/outcome.ts';
+import { effectsOf } from '../execution/state.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
 
 /** Code that is about to run in a session. */
@@ -34,7 +34,8 @@ export interface EntryOutcome {
   readonly outcome: Outcome;
   readonly error?: PythonError;
   readonly durationMs: number;
-  readonly stateStatus: StateReceipt['status'];
+  /** What became of that which the run did. */
+  readonly effects: 'kept' | 'undone' | 'lost';
   readonly mayHaveChanged: boolean;
 }
 
@@ -58,6 +59,10 @@ export class RunHistory {
   #begun = 0;
   #omittedRuns = 0;
   #restartReason: string | undefined;
+  /** The number of the first run in the present interpreter. */
+  #freshSince = 0;
+  /** The value of `#freshSince` up to which runs were marked as past. */
+  #separatedAt = 0;
 
   constructor(bounds: Partial<HistoryBounds> = {}) {
     this.#bounds = { ...BOUNDS, ...bounds };
@@ -110,7 +115,12 @@ export class RunHistory {
 
   /** The session has a fresh interpreter: no earlier run is part of its state. */
   restart(reason: string): void {
-    this.#beginAnew(reason, this.#entries.length);
+    this.#beginAgain(reason, this.#entries.length);
+  }
+
+  /** The next run is the first one in a new interpreter. The receipts say why. */
+  onFreshInterpreter(): void {
+    this.#freshSince = this.#begun + 1;
   }
 
   #end(executionCount: number, outputs: readonly TranscriptItem[], end: RecordEnd): void {
@@ -120,24 +130,21 @@ export class RunHistory {
     entry.outputs = outputs.map(withoutChart);
     entry.ending = toEnding(end);
     this.#bytes += sizeOfOutputs(entry);
-    if (end.state.status === 'lost') {
-      this.#beginAnew(end.state.reason ?? 'the state was lost', this.#lostBefore(index));
-    }
+    const { status, earlier, reason = 'the state was lost' } = end.state;
+    if (status === 'lost' && earlier === undefined) this.#beginAgain(reason, index + 1);
+    else if (earlier?.status === 'lost') this.#separateFresh(earlier.reason);
     this.#trim();
   }
 
-  /** How many entries belong to the lost state, if the entry at `index` reports a loss. */
-  #lostBefore(index: number): number {
-    const { ending } = this.#entries[index] ?? {};
-    if (ending !== undefined && !hasEndedByItself(ending.outcome)) return index + 1;
-    // A program that ended by itself ran in the new state, and so did the init code right before it.
-    let count = index;
-    while (this.#entries[count - 1]?.kind === 'init') count -= 1;
-    return count;
+  /** Several runs tell of the same loss if nobody received the first receipt. Only the first one changes anything. */
+  #separateFresh(reason: string): void {
+    if (this.#freshSince === this.#separatedAt) return;
+    this.#separatedAt = this.#freshSince;
+    this.#beginAgain(reason, this.#entries.filter(({ executionCount }) => executionCount < this.#freshSince).length);
   }
 
   /** Marks the first `count` entries as belonging to a state that is gone. */
-  #beginAnew(reason: string, count: number): void {
+  #beginAgain(reason: string, count: number): void {
     if (count > 0 || this.#omittedRuns > 0) this.#restartReason = reason;
     this.#omittedRuns = 0;
     this.#move((_, index) => index < count, 'past');
@@ -176,14 +183,14 @@ export class RunHistory {
 /** The same rule as in the engine: a lost run has changed nothing, and init code is never undone. */
 function isUndoable({ kind, ending }: HistoryEntry): boolean {
   if (kind === 'init' || ending === undefined) return false;
-  return ending.mayHaveChanged && (ending.stateStatus === 'preserved' || hasEndedByItself(ending.outcome));
+  return ending.mayHaveChanged && ending.effects === 'kept';
 }
 
 function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: RecordEnd): EntryOutcome {
   return {
     outcome,
     durationMs,
-    stateStatus: state.status,
+    effects: effectsOf(state),
     mayHaveChanged: mayHaveWritten,
     ...(error && { error }),
   };

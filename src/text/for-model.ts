@@ -1,5 +1,12 @@
 import { describeOutcome, describeState } from '../execution/description.ts';
-import type { DataFrameSummary, Execution, ProducedFigure, Result, Spill } from '../execution/execution.ts';
+import type {
+  DataFrameSummary,
+  Execution,
+  ProducedFigure,
+  Result,
+  Spill,
+  StateReceipt,
+} from '../execution/execution.ts';
 import { hasEndedByItself } from '../execution/outcome.ts';
 import { TOLD_CHARS } from '../execution/output-budget.ts';
 import { escapeAnsi } from './clean-text.ts';
@@ -123,10 +130,14 @@ function state({ state: receipt }: Execution): string[] {
   return [
     ...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []),
     ...(status === '' ? [] : [`[${status}]`]),
-    ...(receipt.unprotected === undefined
-      ? []
-      : [`[if the next run crashes, all variables are lost: ${receipt.unprotected}]`]),
+    ...unprotected(receipt),
   ];
+}
+
+/** The remedy is told once, so that a model reads it when it can still act on it and not on every run. */
+function unprotected({ unprotected: reason, remedy }: StateReceipt): string[] {
+  if (reason === undefined) return [];
+  return [`[if the next run crashes, all variables are lost: ${reason}${remedy === undefined ? '' : `. ${remedy}`}]`];
 }
 
 function listNames(names: readonly string[]): string {

@@ -52,21 +52,44 @@ export const VariableChangesSchema = z
   })
   .meta({ id: 'VariableChanges', description: 'The variables that a run touched, up to a limit.' });
 
+export const EarlierEventSchema = z
+  .object({
+    status: z
+      .enum(['restored', 'lost'])
+      .describe('`restored`: a copy of the process took over, and no variable was lost. `lost`: all variables were.'),
+    reason: z.string().describe('How the process was lost.'),
+  })
+  .meta({
+    id: 'EarlierEvent',
+    description: 'A loss of the Python process before a run.',
+    examples: [{ status: 'restored', reason: 'between runs, the process was killed by SIGKILL' }],
+  });
+
 export const StateReceiptSchema = z
   .object({
     status: z
       .enum(['preserved', 'restored', 'lost'])
       .describe(
-        '`preserved`: only the code changed the state. `restored`: the process was lost, and the variables are those ' +
-          'from before the run. `lost`: the variables are gone, and a fresh Python process took over.',
+        '`preserved`: during the run only the code changed the state. `restored`: the run lost the process, and the ' +
+          'variables are those from before it. `lost`: the variables from before are gone. With `earlier` they were ' +
+          'gone before the run, and what the run did is kept; without it the run lost them.',
       ),
+    earlier: EarlierEventSchema.exactOptional().describe(
+      'What happened to the state since the last receipt that a caller received, and before this run.',
+    ),
     generation,
     variables: VariableChangesSchema.describe('The variables that the run added, changed or removed.'),
     unprotected: z.string().exactOptional().describe('Why a crash of the next run would lose the state, if it would.'),
+    remedy: z
+      .string()
+      .exactOptional()
+      .describe('What can be done about `unprotected`. Only on the first receipt with this kind of reason.'),
     reason: z
       .string()
       .exactOptional()
-      .describe('Why the state was restored or lost, or what else about the session needs attention.'),
+      .describe(
+        'Why the state was restored or lost, what became of a run that was stopped, or what else needs attention.',
+      ),
   })
   .meta({
     id: 'StateReceipt',

@@ -57,6 +57,7 @@ test('what is answered has the types of the interfaces', () => {
   expectTypeOf<Answered<typeof artifact.FileListSchema>>().toEqualTypeOf<Plain<FileList>>();
   expectTypeOf<Answered<typeof session.IsolationSchema>>().toEqualTypeOf<Plain<Isolation>>();
   expectTypeOf<Answered<typeof session.StateReceiptSchema>>().toEqualTypeOf<Plain<execution.StateReceipt>>();
+  expectTypeOf<Answered<typeof session.EarlierEventSchema>>().toEqualTypeOf<Plain<execution.EarlierEvent>>();
   expectTypeOf<Answered<typeof session.VariableChangesSchema>>().toEqualTypeOf<Plain<execution.VariableChanges>>();
   expectTypeOf<Answered<typeof session.VariableSchema>>().toEqualTypeOf<Plain<execution.Variable>>();
   expectTypeOf<Answered<typeof session.RollbackSchema>>().toEqualTypeOf<Plain<Rollback>>();

@@ -38,7 +38,8 @@ export class RunDisplay implements RunListener {
     if (error) await display.block('error', error.traceback);
     const end = describeEnd(outcome);
     if (end !== undefined) await display.block('notice', end);
-    if (state.status !== 'preserved') await display.block('notice', describeState(state));
+    const notice = describeState(state);
+    if (notice !== '') await display.block('notice', notice);
     await folder.addPictures(execution, (picture) => this.#showPicture(picture));
     await folder.addFiles(execution);
   }

@@ -132,9 +132,11 @@ class CellRunner {
     await stderr.endRelay();
     const end = describeEnd(outcome);
     if (end && !(error && outcome.status === 'cancelled')) await this.#notice(end);
-    if (state.status !== 'preserved') await this.#notice(describeState(state));
+    const notice = describeState(state);
+    if (notice !== '') await this.#notice(notice);
     if (state.unprotected && state.unprotected !== this.#unprotected) {
-      await this.#notice(`if the next cell crashes, the variables will be lost: ${state.unprotected}`);
+      const remedy = state.remedy === undefined ? '' : `. ${state.remedy}`;
+      await this.#notice(`if the next cell crashes, the variables will be lost: ${state.unprotected}${remedy}`);
     }
     this.#unprotected = state.unprotected;
   }

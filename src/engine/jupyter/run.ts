@@ -167,7 +167,8 @@ export class JupyterRun implements ActiveRun {
 const UNANSWERED = 'after the program had run, the kernel could not say what became of its variables';
 
 function neverRan(): RunResult {
-  return { outcome: { status: 'cancelled' }, report: { ...NO_REPORT, unprotected: UNPROTECTED }, event: null };
+  const report = { ...NO_REPORT, touched: false, unprotected: UNPROTECTED };
+  return { outcome: { status: 'cancelled' }, report, event: null };
 }
 
 /** Taken from the reply, which no limit on output can drop. `exit()` and `sys.exit(0)` are not errors. */

@@ -54,9 +54,9 @@ export class JupyterSession extends BaseSession {
     );
   }
 
-  async reset(): Promise<void> {
+  async reset(options?: { readonly keepsNotices?: boolean }): Promise<void> {
     this.assertOpen();
-    this.state.reset();
+    this.state.reset(options);
     await this.#replace();
   }
 

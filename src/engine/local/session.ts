@@ -85,12 +85,12 @@ export class LocalSession extends BaseSession {
     return { generation: this.state.rollBack(), files };
   }
 
-  async reset(): Promise<void> {
+  async reset(options?: { readonly keepsNotices?: boolean }): Promise<void> {
     this.assertOpen();
     await this.#recovering;
     await this.#worker.close();
-    this.state.reset();
-    await this.#reopen();
+    this.state.reset(options);
+    await this.#replaceFor('a reset');
   }
 
   async inspect(): Promise<readonly Variable[]> {
@@ -137,7 +137,8 @@ export class LocalSession extends BaseSession {
   /** A state that any fresh interpreter restores is restored at once, so that the next run need not wait for it. */
   protected afterRun({ event }: RunEnd): Promise<void> | undefined {
     if (event === null) this.#recovery.clear();
-    return event?.status === 'restored' && !this.#worker.isAlive && !this.isClosing ? this.#reopen() : undefined;
+    if (event?.status !== 'restored' || this.#worker.isAlive || this.isClosing) return undefined;
+    return this.#reopen().catch(() => undefined); // the run has its answer; the next call opens it, or reports why not
   }
 
   protected takeBackground(): StreamBytes {
@@ -157,7 +158,7 @@ export class LocalSession extends BaseSession {
   /** Before the first change there was a fresh interpreter, and another one is just the same. */
   async #beginAgain(worker: Worker): Promise<Rollback> {
     await worker.close();
-    await this.#reopen();
+    await this.#replaceFor('a rollback to the state before the first run');
     this.isFresh = false;
     const files = worker.startedEmpty
       ? await this.#worker.twins.clearFiles()
@@ -179,9 +180,21 @@ export class LocalSession extends BaseSession {
     return (this.#opening = this.#openAgain());
   }
 
+  /** Opens a fresh interpreter that was asked for. If that fails, the variables are gone all the same. */
+  async #replaceFor(what: string): Promise<void> {
+    try {
+      await this.#reopen();
+    } catch (error) {
+      if (!this.isClosing) this.state.note({ status: 'lost', reason: `${what} could not be finished at first` });
+      throw error;
+    }
+  }
+
   async #openAgain(): Promise<void> {
     const { options, home } = this.#worker.enclosure;
-    const worker = await this.#support.openWorker({ ...options, home });
+    const worker = await this.#support.openWorker({ ...options, home }).catch((error: unknown) => {
+      throw isFailure(error) ? notReopened(this.id, error) : error;
+    });
     this.#worker = worker;
     this.isFresh = true;
     this.#adopt(worker);
@@ -231,6 +244,18 @@ export class LocalSession extends BaseSession {
     this.#endReason = null;
     this.state.note(await this.#recovery.recover(worker, exit, `between runs, ${how}`));
   }
+}
+
+function isFailure(error: unknown): error is VivariumError {
+  return error instanceof VivariumError && error.code === 'ENGINE_FAILED';
+}
+
+function notReopened(id: string, cause: VivariumError): VivariumError {
+  return new VivariumError(
+    'ENGINE_FAILED',
+    `The process of session ${id} was lost, and no new one could be opened: ${cause.message} The session and its files are kept, and the next call tries again.`,
+    { cause },
+  );
 }
 
 function describeOverstep(cause: Overstep['cause'], { memoryMb, workspaceMb, cpuMs, timeoutMs }: Limits): string {

@@ -36,7 +36,7 @@ export interface RunPythonResult {
   readonly stderr: string;
   readonly interpreter_restarted?: true;
   readonly restart_reason?: string;
-  /** True if the variables are as before the run, false if they are lost. */
+  /** True if no variable from before the run was lost, false if all were. */
   readonly state_restored?: boolean;
   readonly interpreter_crashed?: true;
   /** The path of the last figure, in the working directory. */
@@ -78,9 +78,14 @@ export function resultOf(execution: Execution, variable: string | undefined): Ru
 }
 
 export function restartOf({ state, outcome }: Execution): Restart | null {
-  if (state.status === 'preserved') return null;
+  const { status, earlier } = state;
+  if (status === 'preserved') {
+    return earlier === undefined
+      ? null
+      : { type: 'BrokenProcessPool', reason: `before this run, ${earlier.reason}`, isStateRestored: true };
+  }
   const reason = state.reason ?? 'the process was lost';
-  return { type: errorType(outcome), reason, isStateRestored: state.status === 'restored' };
+  return { type: errorType(outcome), reason, isStateRestored: status === 'restored' && earlier?.status !== 'lost' };
 }
 
 export function restartFields(restart: Restart | null): Partial<RunPythonResult> {

@@ -137,9 +137,9 @@ test.for([
   expect(next).toMatchObject({
     outcome: { status: 'succeeded' },
     logs: { stdout: '41\n' },
-    state: { status: 'restored' },
+    state: { status: 'preserved', earlier: { status: 'restored' } },
   });
-  expect(next.state.reason).toMatch(reason);
+  expect(next.state.earlier?.reason).toMatch(reason);
 });
 
 test('a program that goes on into the next run spoils that one, which says so, and no other', async () => {

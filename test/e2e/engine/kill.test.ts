@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { VivariumError } from '../../../src/errors.ts';
 import type { Execution } from '../../../src/execution/execution.ts';
+import { effectsOf } from '../../../src/execution/state.ts';
 import { Chance } from './chance.ts';
 import { Laboratory, type Subject } from './laboratory.ts';
 import { descendants, isRunning, openFds, roleOf, type Process, type Role } from './processes.ts';
@@ -185,14 +186,14 @@ class User {
   /** The receipt must say what became of the counter, before this run or during it. */
   #settle({ outcome, state, logs }: Execution): void {
     const printed = Number.parseInt(logs.stdout, 10);
-    const possible = [...(state.status === 'lost' ? [1] : []), ...(this.#count === null ? [] : [this.#count + 1])];
+    const isLost = state.status === 'lost' || state.earlier?.status === 'lost';
+    const possible = [...(isLost ? [1] : []), ...(this.#count === null ? [] : [this.#count + 1])];
     if (Number.isInteger(printed) && this.#count !== null) {
       expect(possible, JSON.stringify({ outcome, state, printed })).toContain(printed);
     }
-    if (state.status === 'preserved' || outcome.status === 'succeeded')
-      this.#count = Number.isInteger(printed) ? printed : null;
-    else if (outcome.status !== 'crashed') this.#count = null; // lost before the run, which then went on, or lost by it
-    else if (state.status === 'lost') this.#count = 0;
+    const effects = effectsOf(state);
+    if (effects === 'kept') this.#count = Number.isInteger(printed) ? printed : null;
+    else if (effects === 'lost' || isLost) this.#count = 0;
   }
 
   async #leaveEarly(subject: Subject): Promise<void> {

@@ -40,8 +40,13 @@ export function isRunning({ pid, startedAt }: Process): boolean {
 }
 
 /** The worker of an idle session: unlike its twins, it is not a child of another process of the session. */
-export function workerOf(subject: Subject): Process {
-  const own = processesOf(subject).filter(({ numbers }) => numbers.at(-1) !== 1);
+export function workerOf({ session }: Subject): Process {
+  return workerIn(session.workspace.path);
+}
+
+/** The same for a session that is known by its workspace. */
+export function workerIn(workspacePath: string): Process {
+  const own = processesIn(workspacePath).filter(({ numbers }) => numbers.at(-1) !== 1);
   const worker = own.find(({ parent }) => own.every(({ pid }) => pid !== parent));
   if (worker === undefined) throw new Error('the session has no processes');
   return worker;
@@ -49,7 +54,11 @@ export function workerOf(subject: Subject): Process {
 
 /** The processes of a session. Its pid 1 is missing if it cannot be inspected. */
 export function processesOf({ session }: Subject): Process[] {
-  const workspace = statSync(session.workspace.path).ino;
+  return processesIn(session.workspace.path);
+}
+
+export function processesIn(workspacePath: string): Process[] {
+  const workspace = statSync(workspacePath).ino;
   return descendants().filter(({ pid }) => {
     try {
       return statSync(`/proc/${pid}/root/workspace`).ino === workspace;

@@ -167,13 +167,13 @@ test('a process lost between runs is restored, and the next result says so', asy
   const next = await subject.run('print(x + 1)');
   expect(next).toMatchObject({ outcome: { status: 'succeeded' }, logs: { stdout: '42\n' } });
   expect(next.state).toMatchObject({
-    status: 'restored',
+    status: 'preserved',
     generation: 2,
-    reason: 'between runs, the process was killed by SIGKILL',
+    earlier: { status: 'restored', reason: 'between runs, the process was killed by SIGKILL' },
   });
   const after = await subject.run('x');
   expect(after.state).toMatchObject({ status: 'preserved', generation: 2 });
-  expect(after.state).not.toHaveProperty('reason');
+  expect(after.state).not.toHaveProperty('earlier');
 });
 
 test('inspect answers with the variables although the process is lost at that moment', async () => {
@@ -181,7 +181,8 @@ test('inspect answers with the variables although the process is lost at that mo
   for (const code of ['x = 40', 'x += 1']) await subject.run(code);
   process.kill((await guardedWorker(subject)).pid, 'SIGKILL');
   expect(await subject.session.inspect()).toMatchObject([{ name: 'x', description: '41' }]);
-  expect((await subject.run('x')).state).toMatchObject({ status: 'restored', generation: 2 });
+  const { state } = await subject.run('x');
+  expect(state).toMatchObject({ status: 'preserved', generation: 2, earlier: { status: 'restored' } });
 });
 
 test('a rollback undoes the last change of the variables, whatever was only looked at since', async () => {

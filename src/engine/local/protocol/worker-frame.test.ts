@@ -17,6 +17,7 @@ test('fields that the end of a run leaves out have their defaults', () => {
     marked: false,
     touched: false,
     unprotected: null,
+    remedy: null,
     variables: { added: [], changed: [], removed: [] },
   });
 });
@@ -75,6 +76,7 @@ const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   cleared: { files: 'restored' },
   twin: { pid: 3, token: TOKEN },
   renewed: {},
+  unprotected: { reason: 'no slot' },
   resumed: { pid: 4, files: 'kept: too large' },
   result: {
     id: 'a',
@@ -96,6 +98,7 @@ const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     marked: true,
     touched: true,
     unprotected: 'threads',
+    remedy: 'end them',
     variables: { added: ['a'], changed: [], removed: [], omitted: 1 },
   },
   table: { id: 'a', problem: null },

@@ -6,6 +6,7 @@ import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
 const Mime = z.string().max(200);
+const Reason = z.string().max(1000).nullable().default(null);
 
 /**
  * What a worker may send. User code can forge it, so its shape is checked and it is never taken for a fact. Fields that
@@ -15,6 +16,8 @@ const WorkerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), pid: z.int().min(2), isEmpty: z.boolean() }),
   z.object({ type: z.literal('cleared'), files: z.string().max(1000) }),
   z.object({ type: z.literal('twin'), pid: z.int().min(2), token: z.string().regex(/^[0-9a-f]{32}$/) }),
+  /** The worker could not make a twin after all. */
+  z.object({ type: z.literal('unprotected'), reason: z.string().max(1000) }),
   z.object({ type: z.literal('renewed') }),
   z.object({ type: z.literal('resumed'), pid: z.int().min(2), files: z.string().max(1000) }),
   z.object({
@@ -46,7 +49,8 @@ const WorkerFrame = z.discriminatedUnion('type', [
     saved: SavedFigures.default([]),
     marked: z.boolean().default(false),
     touched: z.boolean().default(false),
-    unprotected: z.string().max(1000).nullable().default(null),
+    unprotected: Reason,
+    remedy: Reason,
     variables: VariableChanges.default(() => ({ added: [], changed: [], removed: [] })),
   }),
   z.object({ type: z.literal('table'), id: z.string(), problem: z.string().max(2000).nullable() }),

@@ -40,7 +40,7 @@ export class InitCode {
     const { initCode, limits } = this.#settings;
     if (initCode === null || !this.isDue) return;
     signal.throwIfAborted();
-    if (this.#status === 'failed') await this.#inner.reset(); // it may have done half of its work
+    if (this.#status === 'failed') await this.#startAfresh();
     this.#status = 'failed';
     const execution = await this.#execute(initCode, limits, signal);
     if (execution.outcome.status === 'cancelled') signal.throwIfAborted();
@@ -48,10 +48,18 @@ export class InitCode {
     this.#status = 'done';
   }
 
+  /** It may have done half of its work. The caller has not asked for this, so that what happened before is still told. */
+  async #startAfresh(): Promise<void> {
+    await this.#inner.reset({ keepsNotices: true });
+    await this.#inner.revive(); // so that the fresh interpreter does not count as one that has replaced a lost one
+    this.#history.onFreshInterpreter();
+  }
+
   async #execute(code: string, { timeoutMs, outputBytes }: Limits, signal: AbortSignal): Promise<Execution> {
     const transcript = new Transcript(outputBytes);
     const record = this.#history.begin({ code, echo: 'none', kind: 'init' });
-    const request = { id: randomUUID(), code, echo: 'none', timeoutMs, isUndoable: false, signal } as const;
+    const kind = { isUndoable: false, isInternal: true };
+    const request = { id: randomUUID(), code, echo: 'none', timeoutMs, ...kind, signal } as const;
     const summary = await this.#inner.run(request, (event) => transcript.add(event));
     record(transcript.items(), summary);
     transcript.add({ type: 'done', summary });

@@ -6,7 +6,7 @@ import { VivariumError } from '../../../errors.ts';
 import type { Event, Listener, Summary } from '../../../execution/event.ts';
 import { streamEvents } from '../../../execution/event-stream.ts';
 import type { Execution, StateReceipt, Variable } from '../../../execution/execution.ts';
-import { lostReceipt, untouchedReceipt } from '../../../execution/state.ts';
+import { acknowledge, closedReceipt, untouchedReceipt } from '../../../execution/state.ts';
 import { Transcript } from '../../../execution/transcript.ts';
 import { RunHistory, type RunStart } from '../../../notebook/history.ts';
 import type { SessionArtifacts } from './artifacts.ts';
@@ -43,7 +43,7 @@ export interface RunsParts {
   readonly maxQueue: number;
   /** How an earlier session of the same key ended ("was …"). The first run says so. */
   readonly loss: string | undefined;
-  /** The engine has failed, and the session will not work any more. */
+  /** The engine is closed, and the session will not work any more. */
   readonly onFailure: (message: string) => void;
 }
 
@@ -69,7 +69,6 @@ export class Runs {
   readonly #closed = new AbortController();
   #executions = 0;
   #generation = 1;
-  #loss: string | undefined;
 
   constructor({ inner, files, artifacts, settings, maxQueue, loss, onFailure }: RunsParts) {
     this.#inner = inner;
@@ -79,7 +78,7 @@ export class Runs {
     this.#onFailure = onFailure;
     this.#turns = new Turns(inner.id, maxQueue);
     this.#initCode = new InitCode(inner, settings, this.#history);
-    this.#loss = loss;
+    if (loss !== undefined) inner.note({ status: 'lost', reason: `the session before ${loss}` });
   }
 
   get isClosed(): boolean {
@@ -107,7 +106,9 @@ export class Runs {
     const transcript = this.#transcript();
     const summary = await this.#conduct(run, { kind, transcript });
     transcript.add({ type: 'done', summary });
-    return transcript.execution();
+    const execution = transcript.execution();
+    if (kind === 'run') acknowledge(execution.state); // nobody reads the receipt of our own code
+    return execution;
   }
 
   stream(run: RunInput): AsyncGenerator<Event, void, undefined> {
@@ -116,7 +117,7 @@ export class Runs {
 
   /** The turn is over before the caller gets the summary, so that it can use the session again at once. */
   async #conduct(run: RunInput, recipients: Recipients): Promise<Summary> {
-    const request = this.#request(run);
+    const request = this.#request(run, recipients.kind);
     let turn: Disposable | undefined;
     try {
       turn = await this.#turns.take(run);
@@ -212,14 +213,20 @@ export class Runs {
   }
 
   async #initialise(signal?: AbortSignal): Promise<void> {
-    if (await this.#inner.revive()) this.#initCode.onFreshState();
+    if (await this.#inner.revive()) {
+      this.#history.onFreshInterpreter();
+      this.#initCode.onFreshState();
+    }
     if (!this.#initCode.isDue) return;
     const closed = this.#closed.signal;
     await this.#initCode.run(signal ? AbortSignal.any([signal, closed]) : closed);
   }
 
   /** Closing needs no signal here: a session of an engine stops its run when it closes. */
-  #request({ code, filename, echo, timeoutMs, resultVariable, svg, signal }: RunInput): RunRequest {
+  #request(
+    { code, filename, echo, timeoutMs, resultVariable, svg, signal }: RunInput,
+    kind: RunStart['kind'],
+  ): RunRequest {
     return {
       id: randomUUID(),
       code,
@@ -229,6 +236,7 @@ export class Runs {
       ...(resultVariable !== undefined && { resultVariable }),
       ...(svg !== undefined && { svg }),
       ...(signal !== undefined && { signal }),
+      ...(kind !== 'run' && { isInternal: true }),
     };
   }
 
@@ -242,14 +250,9 @@ export class Runs {
     }
   }
 
-  /** Adds to a receipt what only the host knows. A state that is not what its user believes it to be is called lost, once. */
   #settle(state: StateReceipt): StateReceipt {
     this.#generation = state.generation;
-    if (state.status === 'lost') this.#initCode.onFreshState();
-    const loss = this.#loss === undefined ? undefined : `the session before ${this.#loss}`;
-    this.#loss = undefined;
-    const reason = this.isClosed ? 'the session was closed while this ran' : loss;
-    return reason === undefined ? state : lostReceipt(state, reason);
+    return this.isClosed ? closedReceipt(state, 'the session was closed while this ran') : state;
   }
 
   /** The summary of a run that was cancelled before any of its code ran. */
@@ -267,12 +270,13 @@ export class Runs {
     };
   }
 
-  /** A caller whose session ends gets that error, not the one of what broke on the way. */
+  /**
+   * A caller whose session ends gets that error, not the one of what broke on the way. An engine that fails may work
+   * again later, so that the session and its files are kept until the engine is closed.
+   */
   #examine(error: unknown): unknown {
     if (this.isClosed) return this.#closed.signal.reason;
-    const isFinal =
-      error instanceof VivariumError && (error.code === 'ENGINE_FAILED' || error.code === 'ENGINE_CLOSED');
-    if (isFinal) this.#onFailure(error.message);
+    if (error instanceof VivariumError && error.code === 'ENGINE_CLOSED') this.#onFailure(error.message);
     return error;
   }
 }
