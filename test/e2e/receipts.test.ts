@@ -1,4 +1,6 @@
 /** Receipts at the surface of a host: what happened to the state is told until a caller has been told. */
+import { rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Execution } from '../../src/execution/execution.ts';
 import type { Host } from '../../src/host/host.ts';
@@ -20,6 +22,7 @@ async function open(options: SessionOptions = {}): Promise<Session> {
   return session;
 }
 
+const TRIES = /its files are kept, and the next call tries again/;
 const THREAD = 'import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()';
 
 /** The process dies between runs, and a twin takes over before anything else is asked. */
@@ -40,6 +43,17 @@ async function loseState(session: Session): Promise<void> {
   await session.runCode(THREAD);
   process.kill(workerIn(workspace).pid, 'SIGKILL');
   await expect.poll(() => processesIn(workspace)).toEqual([]);
+}
+
+/** No enclosure can be built on this directory. */
+async function obstruct(home: string): Promise<void> {
+  await rename(home, `${home}-away`);
+  await writeFile(home, 'not a directory');
+}
+
+async function clear(home: string): Promise<void> {
+  await rm(home);
+  await rename(`${home}-away`, home);
 }
 
 const printedBy = ({ logs }: Execution): string => logs.stdout.trim();
@@ -93,6 +107,35 @@ for (const [name, call] of QUIET_CALLS) {
     });
   }
 }
+
+test('a session whose process cannot be replaced keeps its files, and the next call tries again', async () => {
+  const session = await open();
+  await session.runCode('n = 41; open("kept", "w").write("file")');
+  const { workspace } = await session.info();
+  const home = path.dirname(workspace);
+  await loseState(session);
+  await obstruct(home);
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const call = attempt === 0 ? session.runCode('n') : session.inspect();
+    await expect(call).rejects.toMatchObject({ code: 'ENGINE_FAILED', message: expect.stringMatching(TRIES) as unknown });
+  }
+  await clear(home);
+  const next = await session.runCode('print(globals().get("n"), open("kept").read())');
+  expect(printedBy(next)).toBe('None file');
+  expect(next.state).toMatchObject({ status: 'lost', earlier: { status: 'lost' } });
+});
+
+test('a reset that cannot be finished is an error, and the next receipt says that the variables are gone', async () => {
+  const session = await open();
+  await session.runCode('n = 41');
+  const home = path.dirname((await session.info()).workspace);
+  await obstruct(home);
+  await expect(session.reset()).rejects.toMatchObject({ code: 'ENGINE_FAILED' });
+  await clear(home);
+  const next = await session.runCode('print(globals().get("n"))');
+  expect(printedBy(next)).toBe('None');
+  expect(next.state).toMatchObject({ status: 'lost', earlier: { status: 'lost' } });
+});
 
 test('init code runs once after a loss, however often the loss is told', async () => {
   const session = await open({ initCode: 'starts = globals().get("starts", 0) + 1' });

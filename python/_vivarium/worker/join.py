@@ -27,6 +27,8 @@ CONTROL = min(1024, limits.most_open_files() - PRIVATE_FDS)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20
+# pid 1, the worker itself, its twin and the twin of the run before. As many again are kept for twins alone.
+OWN_PROCESSES = 4
 
 
 class WorkerSettings(Record):
@@ -50,7 +52,7 @@ class Admission(Record):
     network: bool
     memory_bytes: int
     data_bytes: int
-    processes: int
+    processes: int  # with those that only twins may use
     open_files: int
     file_bytes: int
     rollback_bytes: int
@@ -163,7 +165,7 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
     return {
         "CORE": 0,
         "NOFILE": admission.open_files,
-        "NPROC": admission.processes,
+        "NPROC": (admission.processes - OWN_PROCESSES, admission.processes),
         "FSIZE": admission.file_bytes,
         "DATA": admission.data_bytes,
         "MEMLOCK": 64 << 10,

@@ -59,6 +59,8 @@ class Worker:
     def __init__(self, settings: WorkerSettings) -> None:
         self._control, self._stdout, self._stderr = CONTROL, CONTROL + 1, CONTROL + 2
         self._armed = False
+        self._is_woken = False
+        self._told_problem: object = None
         signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
         self._workspace = settings.workspace
         self._runner = Runner(settings.workspace, self._stdout, self._stderr)
@@ -83,13 +85,17 @@ class Worker:
         self._twins.admit(admission)
         self._runner.take_channels()
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
+        is_tried = False
         while True:
-            if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
-                self._fork_twin()
+            # A worker that has just been woken makes its twin at once: what was lost once may be lost again.
+            if self._twins.is_due and not is_tried and (self._is_woken or not self._poll.poll(self._twins.delay_ms)):
+                self._is_woken = False
+                is_tried = not self._fork_twin()
                 continue
             if self._lingers:
                 self._linger()
             request = protocol.receive(self._control)
+            is_tried = False
             kind = request["type"]
             if kind == "run":
                 self._run(request)
@@ -106,12 +112,7 @@ class Worker:
             elif kind == "renew":
                 self._twins.renew()
                 self._send({"type": "renewed"})
-            elif kind == "resume":
-                self._send(
-                    {"type": "resumed", "pid": os.getpid(), "files": self._twins.restore_files(request["files"])}
-                )
-                self._write_mark(request["mark"])
-                self._fork_twin()  # at once: the host is busy with the news, and what was lost once may be lost again
+            # Anything else is an interrupt that came after the end of its run.
 
     def _linger(self) -> None:
         """Stay awake for a moment, so that a request that follows at once need not wait for this process to wake up.
@@ -132,14 +133,18 @@ class Worker:
         done: dict[str, object] = {"type": "done", "id": request["id"]}
         self._has_touched = False
         try:
-            self._armed = True
-            self._execute(request)
-        except BaseException as error:
+            try:
+                self._arm(request["id"])
+                self._execute(request)
+                self._armed = False
+            except BaseException as error:
+                self._armed = False
+                done["memory"] = isinstance(error, MemoryError)
+                done["error"] = None if _is_clean_exit(error) else trace.describe(error)
+                del error
+        except KeyboardInterrupt as error:  # it came between the end of the program and the line after that
             self._armed = False
-            done["memory"] = isinstance(error, MemoryError)
-            done["error"] = None if _is_clean_exit(error) else trace.describe(error)
-            del error
-        self._armed = False
+            done["error"] = done.get("error") or trace.describe(error)
         changes = self._ledger.changes(self._runner.namespace)
         if any(changes.values()):
             done["variables"] = changes
@@ -148,9 +153,11 @@ class Worker:
                 self._begin_change()
         self._collect(request, changes, done)
         self._twins.foresee()
-        done["changed"] = self._twins.is_due
+        done["changed"] = self._has_touched and self._twins.is_enabled
         done["touched"] = self._has_touched
-        done["unprotected"] = self._twins.problem
+        self._told_problem = self._twins.problem
+        if self._twins.problem is not None:
+            done["unprotected"], done["remedy"] = self._twins.problem
         done["marked"] = self._end_output(request["mark"])
         self._results.append(protocol.encode({name: fact for name, fact in done.items() if fact}))
         self._flush_results()
@@ -162,7 +169,9 @@ class Worker:
         )
         self._flags = prepared.flags
         if not prepared.looks_only:
+            self._armed = False  # half a change would not be protected
             self._begin_change()
+            self._arm(request["id"])
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])
         try:
@@ -180,16 +189,16 @@ class Worker:
     def _collect(self, request: dict, changes: dict[str, Any], done: dict[str, object]) -> None:
         """Add what the host asked about variables. That may be slow, so the time limit still applies."""
         try:
-            self._armed = True
+            self._arm(request["id"])
             done["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
             done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
             name = request["resultVariable"]
             if name is not None and name in self._runner.namespace:
                 done["value"] = encode_value(self._runner.namespace[name])
+            self._armed = False
         except KeyboardInterrupt as error:
             self._armed = False
             done["error"] = done.get("error") or trace.describe(error)
-        self._armed = False
 
     def _export(self, request: dict) -> None:
         """Write a table. That may run code of the program, so there must be a twin."""
@@ -227,18 +236,45 @@ class Worker:
         if self._armed:
             raise KeyboardInterrupt
 
+    def _arm(self, run_id: str) -> None:
+        """From now on SIGINT stops the run. One that came too early is not lost: the host sends a frame before each."""
+        self._armed = True
+        while not self._is_rehearsal and self._poll.poll(0):  # during a run the host sends nothing else
+            self._armed = False  # half a frame must not be left in the channel
+            request = protocol.receive(self._control)
+            if request["type"] == "interrupt" and request["id"] == run_id:
+                raise KeyboardInterrupt
+            self._armed = True
+
     def _fork_twin(self) -> bool:
         """Fork a dormant copy of the present state. Returns True in the copy, once it is woken to take over."""
         token = os.urandom(16)
         made = self._twins.make()
         if made is None:
+            self._tell_problem()
             return False
         if made == 0:
-            protocol.skip_past(self._control, token)
-            protocol.write_all(self._control, token)
+            self._take_over(token)
             return True
-        self._send({"type": "twin", "pid": made, "token": token.hex()})
+        self._send({"type": "twin", "pid": made, "token": token.hex(), "dropped": self._twins.dropped_previous})
         return False
+
+    def _take_over(self, token: bytes) -> None:
+        """In a copy that was woken: get in step with the host, and do nothing else before it says what to do."""
+        protocol.skip_past(self._control, token)
+        protocol.write_all(self._control, token)
+        request = protocol.receive(self._control)
+        files = self._twins.restore_files(request["files"])
+        self._send({"type": "resumed", "pid": os.getpid(), "files": files})
+        self._write_mark(request["mark"])
+        self._is_woken = True
+
+    def _tell_problem(self) -> None:
+        """Tell the host why there is no twin after all, so that it knows if the state is lost."""
+        problem = self._twins.problem
+        if problem is not None and problem != self._told_problem:
+            self._told_problem = problem
+            self._send({"type": "unprotected", "reason": problem[0]})
 
     def _warm(self) -> None:
         """Touch the memory that the next run will touch, while nobody waits: after a fork, first writes are slow."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import threading
 
 from _vivarium.values.text import attempt
 from _vivarium.worker.join import Admission, WorkerSettings
+from _vivarium.worker.memory import anonymous_bytes, private_bytes
 from _vivarium.worker.snapshots import Manifest, Snapshots
 
 ROLLBACK_FILES = 2000
-PAGE = os.sysconf("SC_PAGE_SIZE")
+# Why there is no twin, and what the program can do about it. The second part is told once.
+Obstacle = tuple[str, str]
+THREADS_REMEDY = "Join or stop the threads; the next run is protected then."
+MEMORY_REMEDY = "Delete what is not needed any more, or raise memoryMb."
+FORK_REMEDY = "End processes that earlier runs have left behind, or raise the limits of the session."
 
 
 class Twins:
@@ -20,12 +26,15 @@ class Twins:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self.delay_ms = settings.twin_delay_s * 1000
-        self.problem: str | None = None
-        self._is_enabled = False
+        self.problem: Obstacle | None = None
+        self.dropped_previous: str | None = None  # why the last twin cost the one before it
+        self.is_enabled = False
         self._is_stale = False  # the state at birth is that of any fresh worker: it needs no twin
+        self._failure: Obstacle | None = None
         self._limit = self._base = 0
         self._present: int | None = None
         self._previous: int | None = None
+        self._present_bytes = self._previous_bytes = 0  # what each of them can hold for itself at most
         self._dropped: list[int] = []
         self._snapshots = Snapshots(settings.workspace, settings.rollback, ROLLBACK_FILES)
         self._manifest: Manifest | str = "no copy of the files was made"
@@ -33,9 +42,9 @@ class Twins:
 
     def admit(self, admission: Admission) -> None:
         """Take over the limits of a session, and whether it wants twins."""
-        self._is_enabled = admission.twins
+        self.is_enabled = admission.twins
         self._limit = admission.memory_bytes
-        self._base = _anonymous_bytes()
+        self._base = anonymous_bytes()
         self._snapshots.max_bytes = admission.rollback_bytes
 
     @property
@@ -48,31 +57,37 @@ class Twins:
         if self._previous is not None:
             self._drop(self._previous)
         self._previous, self._present = self._present, None
+        self._previous_bytes = self._present_bytes
         self._previous_manifest = self._manifest
-        self._is_stale = self._is_enabled
+        self._is_stale = self.is_enabled
 
     def foresee(self) -> None:
-        """Find out, after a change, what prevents a twin of the present state."""
+        """Find out, after a change, what prevents a twin of the present state. A fork that failed may fail again."""
         if self._is_stale:
-            self.problem = self._obstacle()
+            self.problem = self._obstacle() or self._failure
 
     def make(self) -> int | None:
-        """Fork a copy. Returns its pid, None if that is not possible now, or 0 in the copy once it is woken."""
-        self._is_stale = False
+        """Fork a copy. Returns its pid, None if that is not possible now, or 0 in the copy once it is woken.
+
+        Without a copy the state stays due for one.
+        """
         self._reap()
         self.problem = self._obstacle()
         if self.problem is not None:
             return None
+        self._make_room()
         self._manifest = self._snapshots.take()
         self._snapshots.forget([self._manifest, self._previous_manifest])
         randomness = _random_state()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
         try:
-            pid = os.fork()
+            pid = _fork_from_reserve()
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
-            self.problem = f"a twin could not be forked: {error.strerror}"
+            self.problem = self._failure = (f"a twin could not be forked: {error.strerror}", FORK_REMEDY)
             return None
+        self._failure = None
+        self._is_stale = False
         if pid == 0:
             self._sleep(randomness)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
@@ -85,7 +100,7 @@ class Twins:
         if self._present is not None:
             self._drop(self._present)
             self._present = None
-        self._is_stale = self._is_enabled
+        self._is_stale = self.is_enabled
 
     def restore_files(self, is_wanted: bool) -> str:
         """Restore the workspace to the moment when this copy was made. Returns what was done."""
@@ -101,14 +116,39 @@ class Twins:
         self._snapshots.restore(Manifest({}))
         return "restored"
 
-    def _obstacle(self) -> str | None:
-        threads = _thread_count() - 1
-        if threads > _arrow_threads():
-            return f"{threads} live threads besides the main one: a copy would not have them"
-        used = _anonymous_bytes() - self._base
-        if used > self._limit // 2:
-            return f"{used >> 20} MB in use, more than half of the {self._limit >> 20} MB limit"
-        return None
+    def _obstacle(self) -> Obstacle | None:
+        return _thread_obstacle() or self._memory_obstacle()
+
+    def _memory_obstacle(self) -> Obstacle | None:
+        """The control group holds twice the limit: the program may use one half, and its twins the other."""
+        used = self._used()
+        if used <= self._limit:
+            return None
+        return f"{used >> 20} MB in use, and there is room for copies of {self._limit >> 20} MB", MEMORY_REMEDY
+
+    def _make_room(self) -> None:
+        """Drop the twin of the previous state if both do not fit, whatever the program does to what it shares with them.
+
+        A page that all three share now becomes a copy once at most, which the new twin accounts for. So of the previous
+        twin only that counts which it has for itself already.
+        """
+        self.dropped_previous = None
+        self._present_bytes = used = self._used()
+        if self._previous is None or used + self._previous_bytes <= self._limit:
+            return
+        private = private_bytes(self._previous)
+        held = self._previous_bytes if private is None else min(private, self._previous_bytes)
+        if used + held <= self._limit:
+            return
+        self._drop(self._previous)
+        self._previous = self._previous_manifest = None
+        self.dropped_previous = (
+            f"copies of the present state ({used >> 20} MB) and of what the last run changed ({held >> 20} MB) "
+            f"do not fit into {self._limit >> 20} MB"
+        )
+
+    def _used(self) -> int:
+        return anonymous_bytes() - self._base
 
     def _sleep(self, randomness: object) -> None:
         """In the copy: wait to be woken, then carry on as the worker."""
@@ -143,6 +183,23 @@ def _random_state() -> object | None:
     return sys.modules["random"].getstate() if "random" in sys.modules else None
 
 
+def _fork_from_reserve() -> int:
+    """Fork with the slots that only twins may use: the hard limit of processes is above that of the program."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard))
+    try:
+        return os.fork()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))  # in both processes
+
+
+def _thread_obstacle() -> Obstacle | None:
+    threads = _thread_count() - 1
+    if threads <= _arrow_threads():
+        return None
+    return f"{threads} live threads besides the main one: a copy would not have them", THREADS_REMEDY
+
+
 def _thread_count() -> int:
     try:
         return os.stat("/proc/self/task").st_nlink - 2  # listing them takes ten times as long
@@ -158,18 +215,3 @@ def _arrow_threads() -> int:
     found = [0]
     attempt(lambda: found.append(int(arrow.cpu_count()) + int(arrow.io_thread_count())))
     return found[-1]
-
-
-def _anonymous_bytes() -> int:
-    """Resident memory that is not backed by files."""
-    try:
-        fd = os.open("/proc/self/statm", os.O_RDONLY)
-        try:
-            fields = os.read(fd, 256).split()
-        finally:
-            os.close(fd)
-        return (int(fields[1]) - int(fields[2])) * PAGE
-    except OSError:
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

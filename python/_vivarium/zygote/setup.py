@@ -13,7 +13,7 @@ from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.root import build as root
 from _vivarium.enclosure.builder import STAGING, BuildSettings
 from _vivarium.record import Record
-from _vivarium.worker.join import PRIVATE_FDS, Admission, WorkerSettings
+from _vivarium.worker.join import OWN_PROCESSES, PRIVATE_FDS, Admission, WorkerSettings
 
 FORKED_NAME = "vivarium"
 HOST = "/.host"
@@ -23,8 +23,6 @@ CACHE = "/.cache"
 GROUPS = "/.groups"
 # The zygote imports most of our files after it has entered its own root.
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# pid 1, the worker itself, its twin and the twin of the run before.
-OWN_PROCESSES = 4
 # Above what distributions, containers and directory services hand out.
 FIRST_UID = 1_900_000_000
 UIDS_EACH = 100_000
@@ -92,7 +90,7 @@ class Setup(Record):
             network=command["network"],
             memory_bytes=wanted["memoryBytes"],
             data_bytes=_status_bytes("VmData") + wanted["memoryBytes"],
-            processes=wanted["processes"] + OWN_PROCESSES,
+            processes=wanted["processes"] + 2 * OWN_PROCESSES,
             open_files=wanted["openFiles"] + PRIVATE_FDS,
             file_bytes=wanted["fileBytes"],
             rollback_bytes=wanted["rollbackBytes"],

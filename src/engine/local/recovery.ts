@@ -35,6 +35,8 @@ export class Recovery {
     if (isAwake) {
       return { status: 'lost', reason: 'what the program has done to Python breaks every run: a fresh interpreter' };
     }
-    return { status: isReplaceable ? 'restored' : 'lost', reason };
+    if (isReplaceable) return { status: 'restored', reason };
+    const { problem } = worker.twins;
+    return { status: 'lost', reason: problem === null ? reason : `${reason}; there was no twin: ${problem}` };
   }
 }

@@ -197,7 +197,7 @@ export class LocalRun implements ActiveRun {
   }
 
   async #interrupt(): Promise<void> {
-    const problem = await this.#worker.interrupt();
+    const problem = await this.#worker.interrupt(this.#parts.request.id);
     const hasEnded = this.#ending.promise.then(() => true);
     const { graceMs } = this.#worker.enclosure.options.limits;
     if (problem === null && (await Promise.race([hasEnded, sleep(graceMs, false)]))) return;
@@ -287,9 +287,9 @@ export class LocalRun implements ActiveRun {
 function describeLoss(outcome: Outcome): string {
   switch (outcome.status) {
     case 'timed-out':
-      return 'the program did not heed its interrupt and was killed';
+      return 'the program ignored its interrupt and was killed';
     case 'cancelled':
-      return 'the program did not heed its cancellation and was killed';
+      return 'the program ignored its cancellation and was killed';
     case 'out-of-memory':
       return `the program was killed above its limit of ${outcome.limitMb} MB`;
     case 'crashed':

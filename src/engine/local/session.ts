@@ -61,14 +61,9 @@ export class LocalSession extends BaseSession {
 
   async rollback(): Promise<Rollback> {
     const worker = await this.#liveWorker();
-    const { previousPid, isOneChangeOld } = worker.twins;
+    const { previousPid, isOneChangeOld, previousProblem } = worker.twins;
     if (previousPid === null && isOneChangeOld) return this.#beginAgain(worker);
-    if (previousPid === null) {
-      throw new VivariumError(
-        'NOTHING_TO_ROLL_BACK',
-        'There is no earlier state to go back to: nothing has changed the state since the session began, was restored or was rolled back. Only the last change can be undone.',
-      );
-    }
+    if (previousPid === null) throw nothingToRollBack(previousProblem);
     let files: string | null = null;
     await this.#recoverBy(async () => {
       files = await worker.rollBack();
@@ -244,6 +239,15 @@ export class LocalSession extends BaseSession {
     this.#endReason = null;
     this.state.note(await this.#recovery.recover(worker, exit, `between runs, ${how}`));
   }
+}
+
+function nothingToRollBack(problem: string | null): VivariumError {
+  return new VivariumError(
+    'NOTHING_TO_ROLL_BACK',
+    problem === null
+      ? 'There is no earlier state to go back to: nothing has changed the state since the session began, was restored or was rolled back. Only the last change can be undone.'
+      : `The last change cannot be undone, because there is no copy of the state before it: ${problem}.`,
+  );
 }
 
 function isFailure(error: unknown): error is VivariumError {

@@ -119,14 +119,71 @@ test('live threads keep a twin from being made: that is said, and a crash then s
   expect(await subject.evaluate('x + 1')).toBe('42');
 });
 
-test('more than half of the memory in use keeps a twin from being made, until it is free again', async () => {
+test('a state of 70 % of the memory survives a crash, also one that has rewritten all of it', async () => {
   await using subject = await laboratory.open();
-  const warned = await subject.run('held = bytearray(b"x") * (150 << 20)');
-  expect(warned.state.unprotected).toMatch(/^1\d\d MB in use, more than half of the 256 MB limit$/);
-  await subject.run('del held');
-  expect((await subject.run('x = 2')).state).not.toHaveProperty('unprotected');
-  expect((await subject.run('import os; os._exit(0)')).state).toMatchObject({ status: 'restored' });
-  expect(await subject.evaluate('x')).toBe('2');
+  const large = await subject.run('held = bytearray(b"x") * (180 << 20); x = 1');
+  expect(large.state).not.toHaveProperty('unprotected');
+  for (const change of ['x += 1', 'for i in range(0, len(held), 4096): held[i] = x', 'x += 1']) {
+    expect((await subject.run(change)).state).not.toHaveProperty('unprotected');
+    const crash = 'for i in range(0, len(held), 4096): held[i] = 0\nimport os; os.abort()';
+    expect((await subject.run(crash)).state).toMatchObject({ status: 'restored' });
+  }
+  expect(await subject.evaluate('x, len(held), held[0], held[1]')).toBe(`(3, ${180 << 20}, 2, 120)`);
+});
+
+test('a change of so much memory that both states do not fit cannot be rolled back, which is said', async () => {
+  await using subject = await laboratory.open();
+  await subject.run('held = bytearray(b"x") * (180 << 20); x = 1');
+  const changed = await subject.run('for i in range(0, len(held), 4096): held[i] = 1');
+  expect(changed.state).not.toHaveProperty('unprotected');
+  await subject.run('x');
+  await expect(subject.session.rollback()).rejects.toMatchObject({
+    code: 'NOTHING_TO_ROLL_BACK',
+    message: expect.stringMatching(/1\d\d MB\) and of what the last run changed \(1\d\d MB\) do not fit/) as unknown,
+  });
+  await subject.run('x = 2');
+  await subject.session.rollback(); // this run has changed little
+  expect(await subject.evaluate('x, held[0]')).toBe('(1, 1)');
+});
+
+const CHILDREN = `
+import os, time
+children = []
+try:
+    while True:
+        child = os.fork()
+        if child == 0: time.sleep(30); os._exit(0)
+        children.append(child)
+except OSError: pass
+x = 41`;
+
+test('a program that uses up its processes is protected all the same', async () => {
+  await using subject = await laboratory.open({ processes: 20 });
+  await subject.run('x = 1');
+  expect((await subject.run(CHILDREN)).state).not.toHaveProperty('unprotected');
+  expect(await subject.evaluate('15 < len(children) < 25')).toBe('True');
+  expect((await subject.run('os._exit(1)')).state).toMatchObject({ status: 'restored' });
+  expect(await subject.evaluate('x')).toBe('41');
+});
+
+test('a twin that cannot be forked is told, tried again, and named when the state is lost', async () => {
+  await using subject = await laboratory.open();
+  await subject.run('import resource; usual = resource.getrlimit(resource.RLIMIT_NPROC)');
+  await subject.run('resource.setrlimit(resource.RLIMIT_NPROC, (0, usual[1])); x = 41');
+  expect((await subject.run('x')).state).not.toHaveProperty('unprotected'); // its own limit is the program's business
+  await subject.run('resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))');
+  const told = await subject.run('x');
+  expect(told.state).toMatchObject({
+    unprotected: expect.stringMatching(/could not be forked/) as unknown,
+    remedy: expect.any(String) as unknown,
+  });
+  const again = await subject.run('x = 42');
+  expect(again.state.unprotected).toMatch(/could not be forked/);
+  expect(again.state).not.toHaveProperty('remedy');
+  await expect(subject.session.rollback()).rejects.toThrow(/no copy of the state before it: a twin could not be forked/);
+  const lost = await subject.run('import os; os._exit(1)');
+  expect(lost.state).toMatchObject({ status: 'lost' });
+  expect(lost.state.reason).toMatch(/exit code 1; there was no twin: a twin could not be forked/);
 });
 
 test('a program that kills every process it can see loses its insurance, and no more', async () => {

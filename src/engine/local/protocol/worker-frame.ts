@@ -15,7 +15,13 @@ const Reason = z.string().max(1000).nullable().default(null);
 const WorkerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), pid: z.int().min(2), isEmpty: z.boolean() }),
   z.object({ type: z.literal('cleared'), files: z.string().max(1000) }),
-  z.object({ type: z.literal('twin'), pid: z.int().min(2), token: z.string().regex(/^[0-9a-f]{32}$/) }),
+  z.object({
+    type: z.literal('twin'),
+    pid: z.int().min(2),
+    token: z.string().regex(/^[0-9a-f]{32}$/),
+    /** Why the twin of the previous state was given up for it. */
+    dropped: z.string().max(1000).nullable(),
+  }),
   /** The worker could not make a twin after all. */
   z.object({ type: z.literal('unprotected'), reason: z.string().max(1000) }),
   z.object({ type: z.literal('renewed') }),

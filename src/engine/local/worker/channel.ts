@@ -34,6 +34,13 @@ export class WorkerChannel {
     this.#connections.control.write(encodeFrame(frame));
   }
 
+  /** Resolves when the frame is in the connection, and at the latest when the connection is closed. */
+  sent(frame: object): Promise<void> {
+    return new Promise((resolve) => {
+      this.#connections.control.write(encodeFrame(frame), () => resolve());
+    });
+  }
+
   /** Whether output is not being read because its consumer is slow, or was not until just now. */
   get isOutputHeldUp(): boolean {
     return this.stdout.isHeldUp || this.stderr.isHeldUp;

@@ -4,6 +4,8 @@ import type { WorkerFrame } from '../protocol/worker-frame.ts';
 import type { WorkerChannel } from './channel.ts';
 
 export const TWIN_TIMEOUT_MS = 3000;
+/** Far above what our worker sends between two runs. */
+const MAX_FAILURES = 1000;
 
 interface Twin {
   readonly pid: number;
@@ -24,6 +26,11 @@ export class Twins {
   #previous: Twin | null = null;
   /** Changes of the state since the interpreter was fresh. Infinite if that state is out of reach for another reason. */
   #changes = 0;
+  /** Why the present state has no twin, as far as the worker has said so. */
+  #problem: string | null = null;
+  /** Why the previous state has no twin. */
+  #previousProblem: string | null = null;
+  #failures = 0;
   #awaited: { readonly type: AnswerType; readonly resolve: (frame: WorkerFrame | null) => void } | null = null;
 
   constructor(enclosure: Enclosure, channel: WorkerChannel) {
@@ -51,6 +58,16 @@ export class Twins {
     return this.#changes === 1;
   }
 
+  /** Why there is no twin of the present state, if that is known. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Why there is no twin of the previous state, if that is known. */
+  get previousProblem(): string | null {
+    return this.#previousProblem;
+  }
+
   get pids(): number[] {
     return [this.#present, this.#previous].flatMap((twin) => (twin === null ? [] : [twin.pid]));
   }
@@ -59,6 +76,13 @@ export class Twins {
   accept(frame: WorkerFrame): boolean {
     if (frame.type === 'twin' && this.#present === null) {
       this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
+      this.#problem = null;
+      if (frame.dropped !== null) this.#dropPrevious(frame.dropped);
+      return true;
+    }
+    if (frame.type === 'unprotected' && this.#present === null && this.#failures < MAX_FAILURES) {
+      this.#failures += 1;
+      this.#problem = frame.reason;
       return true;
     }
     const awaited = this.#awaited;
@@ -69,11 +93,16 @@ export class Twins {
     return true;
   }
 
-  /** A run has changed the state: the twin of the present state is one of the previous state now. */
-  onChange(): void {
-    this.#changes += 1;
-    this.#previous = this.#present;
-    this.#present = null;
+  /** A run has ended. If it has changed the state, the twin of the present state is one of the previous state now. */
+  onDone({ changed, unprotected }: { readonly changed: boolean; readonly unprotected: string | null }): void {
+    if (changed) {
+      this.#changes += 1;
+      this.#previous = this.#present;
+      this.#previousProblem = this.#present === null ? this.#problem : null;
+      this.#present = null;
+    }
+    this.#failures = 0;
+    if (this.#present === null) this.#problem = unprotected;
   }
 
   /** The state that the last run made was lost before it had a twin. The state before that run is the present one again. */
@@ -86,6 +115,11 @@ export class Twins {
   forgetPrevious(): void {
     this.#previous = null;
     this.#changes = Number.POSITIVE_INFINITY;
+  }
+
+  #dropPrevious(reason: string): void {
+    this.#previous = null;
+    this.#previousProblem = reason;
   }
 
   /** No process is left that could answer. */
@@ -122,6 +156,7 @@ export class Twins {
     const mark = this.#channel.replaceMark();
     const dormant = this.pids.filter((pid) => pid !== twin.pid);
     this.#previous = this.#present = null;
+    this.#problem = this.#previousProblem = null;
     const resumed = this.#expect('resumed');
     const inStep = this.#channel.skipTo(twin.token);
     if ((await this.#enclosure.wake(twin.pid, dormant)) !== null) {

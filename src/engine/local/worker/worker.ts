@@ -147,7 +147,12 @@ export class Worker {
     }
   }
 
-  interrupt(): Promise<string | null> {
+  /**
+   * Raises KeyboardInterrupt in a run. The frame comes before the signal, so that a worker that is not ready for the
+   * signal yet finds the frame when it is.
+   */
+  async interrupt(runId: string): Promise<string | null> {
+    await this.channel.sent({ type: 'interrupt', id: runId });
     return this.enclosure.interrupt(this.#pid);
   }
 
@@ -212,7 +217,7 @@ export class Worker {
     } else if (this.twins.accept(frame)) {
       if (frame.type === 'twin') this.enclosure.watch.renew();
     } else if (this.#user !== null) {
-      if (frame.type === 'done' && frame.changed) this.twins.onChange(); // before the next twin can be announced
+      if (frame.type === 'done') this.twins.onDone(frame); // before the next twin can be announced
       this.#user.onFrame(frame);
     } else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
   }
