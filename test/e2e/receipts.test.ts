@@ -117,7 +117,10 @@ test('a session whose process cannot be replaced keeps its files, and the next c
   await obstruct(home);
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const call = attempt === 0 ? session.runCode('n') : session.inspect();
-    await expect(call).rejects.toMatchObject({ code: 'ENGINE_FAILED', message: expect.stringMatching(TRIES) as unknown });
+    await expect(call).rejects.toMatchObject({
+      code: 'ENGINE_FAILED',
+      message: expect.stringMatching(TRIES) as unknown,
+    });
   }
   await clear(home);
   const next = await session.runCode('print(globals().get("n"), open("kept").read())');

@@ -263,7 +263,8 @@ class Worker:
         """In a copy that was woken: get in step with the host, and do nothing else before it says what to do."""
         protocol.skip_past(self._control, token)
         protocol.write_all(self._control, token)
-        request = protocol.receive(self._control)
+        while (request := protocol.receive(self._control))["type"] != "resume":
+            pass
         files = self._twins.restore_files(request["files"])
         self._send({"type": "resumed", "pid": os.getpid(), "files": files})
         self._write_mark(request["mark"])

@@ -20,7 +20,7 @@ def anonymous_bytes() -> int:
 
 
 def private_bytes(pid: int) -> int | None:
-    """Memory that a process shares with no other. None where that cannot be measured; takes milliseconds per gigabyte."""
+    """Memory that a process shares with no other, or None if that is not known. Takes milliseconds per gigabyte."""
     try:
         lines = _read(f"/proc/{pid}/smaps_rollup", MOST_ROLLUP_BYTES).splitlines()
     except OSError:

@@ -127,7 +127,7 @@ class Twins:
         return f"{used >> 20} MB in use, and there is room for copies of {self._limit >> 20} MB", MEMORY_REMEDY
 
     def _make_room(self) -> None:
-        """Drop the twin of the previous state if both do not fit, whatever the program does to what it shares with them.
+        """Drop the twin of the previous state if both do not fit, whatever the program does to what they share.
 
         A page that all three share now becomes a copy once at most, which the new twin accounts for. So of the previous
         twin only that counts which it has for itself already.

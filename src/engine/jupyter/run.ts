@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
 import type { Listener } from '../../execution/event.ts';
@@ -6,6 +5,7 @@ import type { Json } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
 import type { ActiveRun } from '../base-session.ts';
+import { within } from '../deadline.ts';
 import type { RunRequest } from '../engine.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
 import { DataFrameSummaries, SavedFigures, VariableChanges } from '../python-words.ts';
@@ -20,8 +20,8 @@ import { RunOutput } from './run-output.ts';
 const REPORT_TIMEOUT_MS = 5000;
 const MAX_VALUE_CHARS = 10_000;
 const MAX_TRACEBACK_CHARS = 50_000;
-const UNPROTECTED = 'a Jupyter kernel has no twin: a crash, or an interrupt that is not heeded, costs all variables';
-const UNHEEDED = 'the program did not heed its interrupt, and the kernel was ended';
+const UNPROTECTED = 'a Jupyter kernel has no twin: a crash, or an interrupt that is ignored, costs all variables';
+const UNHEEDED = 'the program ignored its interrupt, and the kernel was ended';
 
 const Finish = z.object({
   variables: VariableChanges,
@@ -133,15 +133,14 @@ export class JupyterRun implements ActiveRun {
   }
 
   async #interrupt(request: KernelRequest): Promise<void> {
-    const grace = (): Promise<boolean> => sleep(this.#graceMs, false, { ref: false });
-    await Promise.race([request.started, grace()]); // an earlier interrupt would get lost
+    await within(this.#graceMs, request.started, undefined); // an earlier interrupt would get lost
     try {
       await this.#kernel.interrupt();
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error; // a server that does not answer does not interrupt either
     }
     const isOver = request.ending.then(() => true);
-    if (!(await Promise.race([isOver, grace()]))) this.#kernel.giveUp(UNHEEDED);
+    if (!(await within(this.#graceMs, isOver, false))) this.#kernel.giveUp(UNHEEDED);
   }
 
   #outcomeOf(error: PythonError | null): Outcome {

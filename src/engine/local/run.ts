@@ -4,6 +4,7 @@ import type { Outcome } from '../../execution/outcome.ts';
 import type { StateEvent } from '../../execution/state.ts';
 import type { ActiveRun } from '../base-session.ts';
 import type { RunRequest } from '../engine.ts';
+import { within } from '../deadline.ts';
 import { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
 import { NO_REPORT, type RunEnd, type RunResult } from '../run-end.ts';
@@ -200,7 +201,7 @@ export class LocalRun implements ActiveRun {
     const problem = await this.#worker.interrupt(this.#parts.request.id);
     const hasEnded = this.#ending.promise.then(() => true);
     const { graceMs } = this.#worker.enclosure.options.limits;
-    if (problem === null && (await Promise.race([hasEnded, sleep(graceMs, false)]))) return;
+    if (problem === null && (await within(graceMs, hasEnded, false))) return;
     await this.#kill();
   }
 
@@ -214,7 +215,7 @@ export class LocalRun implements ActiveRun {
     const { twins, channel, enclosure } = this.#worker;
     if (done.marked || channel.isOutputHeldUp) await this.#receiveOutput(done.marked);
     if (this.#stopping !== null) await this.#stopping; // a late interrupt must not hit the next run
-    if (this.#isKilled) await Promise.race([this.#worker.exited, sleep(MARK_TIMEOUT_MS)]); // it reported just before its end
+    if (this.#isKilled) await within(MARK_TIMEOUT_MS, this.#worker.exited, undefined); // it reported just before its end
     if (!this.#worker.isAlive && !twins.isProtected) {
       if (done.changed) twins.discardChange();
       return this.#afterLoss(await this.#worker.exited);
@@ -234,8 +235,7 @@ export class LocalRun implements ActiveRun {
     const isFlooded = (): boolean => stdout.runBytes > most || stderr.runBytes > most;
     if (isMarked) {
       const marks = channel.reachMarks();
-      while (!(await Promise.race([marks, sleep(MARK_TIMEOUT_MS, false, { ref: false })])))
-        if (!this.#queue.isFull || isFlooded()) return;
+      while (!(await within(MARK_TIMEOUT_MS, marks, false))) if (!this.#queue.isFull || isFlooded()) return;
     } else while (channel.isOutputHeldUp && !isFlooded()) await sleep(HELD_UP_MS);
   }
 

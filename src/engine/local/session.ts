@@ -103,10 +103,12 @@ export class LocalSession extends BaseSession {
     const worker = await this.#liveWorker();
     const answer = await worker.ask({ type: 'table', ...request });
     if (answer?.type !== 'table') {
+      await this.#recovering;
       const { timeoutMs } = worker.enclosure.options.limits;
+      const consequence = worker.isAlive ? 'The variables are as they were' : 'The variables are lost';
       throw new VivariumError(
         'TABLE_UNAVAILABLE',
-        `The process was lost while it wrote the table "${request.name}", or took longer than ${timeoutMs} ms. The variables are as they were; export fewer rows, or raise the limits.`,
+        `The process was lost while it wrote the table "${request.name}", or took longer than ${timeoutMs} ms. ${consequence}; export fewer rows, or raise the limits.`,
       );
     }
     if (answer.problem !== null) throw new VivariumError('TABLE_UNAVAILABLE', answer.problem);

@@ -121,7 +121,8 @@ function textOf({ result, execution }: ToolsetRun): string {
   if (result.result !== null) parts.push(`[result: ${shortenEnd(JSON.stringify(result.result), MAX_RESULT_CHARS)}]`);
   const paths = result.fig_storage_paths ?? (result.fig_storage_path === undefined ? [] : [result.fig_storage_path]);
   if (paths.length > 0) parts.push(`[figures saved as ${paths.join(', ')}]`);
-  if (execution?.state.status === 'preserved' && execution.state.earlier === undefined) parts.push(...restartNote(result));
+  if (execution?.state.status === 'preserved' && execution.state.earlier === undefined)
+    parts.push(...restartNote(result));
   return parts.join('\n');
 }
 

@@ -180,7 +180,9 @@ test('a twin that cannot be forked is told, tried again, and named when the stat
   const again = await subject.run('x = 42');
   expect(again.state.unprotected).toMatch(/could not be forked/);
   expect(again.state).not.toHaveProperty('remedy');
-  await expect(subject.session.rollback()).rejects.toThrow(/no copy of the state before it: a twin could not be forked/);
+  await expect(subject.session.rollback()).rejects.toThrow(
+    /no copy of the state before it: a twin could not be forked/,
+  );
   const lost = await subject.run('import os; os._exit(1)');
   expect(lost.state).toMatchObject({ status: 'lost' });
   expect(lost.state.reason).toMatch(/exit code 1; there was no twin: a twin could not be forked/);

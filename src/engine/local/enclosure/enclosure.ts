@@ -1,12 +1,13 @@
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../../errors.ts';
+import { Waiters, within } from '../../deadline.ts';
 import type { EnclosureEvent, Overstep, PidOneRequest, Zygote } from '../zygote/zygote.ts';
 import type { Exit } from './exit.ts';
 import { openCommand, type EnclosureOptions, type Home } from './options.ts';
 import { Watch } from './watch.ts';
 
 const CLOSE_TIMEOUT_MS = 30_000;
+const GONE = 'the session is gone';
 
 /** What lives in an enclosure, as far as the enclosure has to know it. */
 export interface Occupant {
@@ -30,6 +31,7 @@ export class Enclosure {
   readonly #opened = Promise.withResolvers<Home>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #gone = Promise.withResolvers<void>();
+  readonly #asking = new Waiters<string | null>();
   #options: EnclosureOptions;
   #home: Home | null = null;
   #occupant: Occupant | null = null;
@@ -116,16 +118,14 @@ export class Enclosure {
     const { zygote } = this.#parts;
     zygote.send(this.name, { op: 'close' });
     if (zygote.isAlive && !this.#isGone) {
-      await Promise.race([this.#gone.promise, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+      await within(CLOSE_TIMEOUT_MS, this.#gone.promise, undefined);
     }
   }
 
   /** A pid 1 that is gone does not answer any more. */
   #ask(request: PidOneRequest): Promise<string | null> {
-    return Promise.race([
-      this.#parts.zygote.ask(this.name, request),
-      this.#gone.promise.then(() => 'the session is gone'),
-    ]);
+    if (this.#isGone) return Promise.resolve(GONE);
+    return this.#asking.race(this.#parts.zygote.ask(this.name, request));
   }
 
   #onEvent(event: EnclosureEvent): void {
@@ -153,6 +153,7 @@ export class Enclosure {
 
   #leave(cause: string | null): void {
     this.#isGone = true;
+    this.#asking.end(GONE);
     this.#gone.resolve();
     this.#occupant?.onExit({ code: null, signal: null, cause, isGone: true });
   }

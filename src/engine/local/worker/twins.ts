@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../deadline.ts';
 import type { Enclosure } from '../enclosure/enclosure.ts';
 import type { WorkerFrame } from '../protocol/worker-frame.ts';
 import type { WorkerChannel } from './channel.ts';
@@ -175,7 +175,7 @@ export class Twins {
     const { promise, resolve } = Promise.withResolvers<WorkerFrame | null>();
     const awaited = { type, resolve };
     this.#awaited = awaited;
-    const frame = await Promise.race([promise, sleep(TWIN_TIMEOUT_MS, null, { ref: false })]);
+    const frame = await within(TWIN_TIMEOUT_MS, promise, null);
     if (this.#awaited === awaited) this.#awaited = null;
     return frame as AnswerFrame<T> | null;
   }

@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../../errors.ts';
+import { within } from '../../deadline.ts';
 import { ProtocolViolation } from '../../hostile-json.ts';
 import { Enclosure, type EnclosureParts } from '../enclosure/enclosure.ts';
 import type { Exit } from '../enclosure/exit.ts';
@@ -75,7 +76,9 @@ export class Worker {
     const enclosure = new Enclosure(name, parts, options);
     const token = randomBytes(16);
     const arriving = parts.workerSocket.expect(name, (said) => isSame(Buffer.from(said, 'hex'), token));
-    const unopened = Promise.race([enclosure.failed, timeout(OPEN_TIMEOUT_MS, signal)]);
+    const settled = new AbortController();
+    const givenUp = signal === undefined ? settled.signal : AbortSignal.any([signal, settled.signal]);
+    const unopened = Promise.race([enclosure.failed, timeout(OPEN_TIMEOUT_MS, givenUp)]);
     let worker: Worker | undefined;
     enclosure.open(token.toString('hex'));
     try {
@@ -86,6 +89,8 @@ export class Worker {
       parts.workerSocket.forget(name);
       await (worker ?? enclosure).close();
       throw error;
+    } finally {
+      settled.abort(); // neither a timer nor a listener on the caller's signal stays
     }
   }
 
@@ -130,16 +135,18 @@ export class Worker {
   async ask(question: Readonly<Record<string, unknown>>): Promise<WorkerFrame | null> {
     this.#questions += 1;
     const id = `question-${this.#questions}`;
-    const { promise, resolve } = Promise.withResolvers<WorkerFrame>();
+    const { promise, resolve } = Promise.withResolvers<WorkerFrame | null>();
+    if (!this.isAlive) return null;
     this.use({
       onFrame: (frame) => {
         if ('id' in frame && frame.id === id) resolve(frame);
       },
+      onExit: () => resolve(null),
     });
     const timer = setTimeout(() => void this.end(), this.enclosure.options.limits.timeoutMs);
     try {
       this.channel.send({ ...question, id });
-      return await Promise.race([promise, this.exited.then(() => null)]);
+      return await promise;
     } finally {
       clearTimeout(timer);
       this.release();
@@ -152,7 +159,8 @@ export class Worker {
    * signal yet finds the frame when it is.
    */
   async interrupt(runId: string): Promise<string | null> {
-    await this.channel.sent({ type: 'interrupt', id: runId });
+    // A worker that has been stopped does not read, and must be killed all the same.
+    await within(this.enclosure.options.limits.graceMs, this.channel.sent({ type: 'interrupt', id: runId }), undefined);
     return this.enclosure.interrupt(this.#pid);
   }
 
@@ -199,8 +207,7 @@ export class Worker {
     this.#hasExited = false;
     this.#exit = Promise.withResolvers<Exit>();
     const marks = this.channel.reachMarks();
-    const late = (): Promise<false> => sleep(TWIN_TIMEOUT_MS, false, { ref: false });
-    while (!(await Promise.race([marks, late()])) && this.channel.isOutputHeldUp); // a slow consumer is waited for
+    while (!(await within(TWIN_TIMEOUT_MS, marks, false)) && this.channel.isOutputHeldUp); // a slow consumer is waited for
   }
 
   /** Processes that cannot be ended one by one are ended as a whole. */
