@@ -19,7 +19,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "display": ("values",),
     "enclosure": ("confine", "record", "protocol"),
     "worker": ("cell", "confine", "display", "record", "values", "protocol"),
-    "zygote": ("confine", "enclosure", "record", "values", "protocol", "worker"),
+    "surveyor": ("record", "values", "protocol"),
+    "zygote": ("confine", "enclosure", "record", "values", "protocol", "surveyor", "worker"),
     "jupyter": ("cell", "display", "values"),
     "payloads": (),
 }

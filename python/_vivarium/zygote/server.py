@@ -14,10 +14,9 @@ from _vivarium.enclosure.pid1 import reap
 from _vivarium.enclosure.subreaper import end_orphans
 from _vivarium.values.hints import Any, NoReturn
 from _vivarium.worker.join import Admission, WorkerSettings
-from _vivarium.zygote.disk import DiskMeter
 from _vivarium.zygote.setup import Setup
 from _vivarium.zygote.supply import BuildFailed, Enclosure, OpenEnclosure, Supply
-from _vivarium.zygote.watch import Watch, WatchedEnclosure
+from _vivarium.zygote.survey import spawn_surveyor
 from _vivarium.zygote.workers import ForkedWorker, WaitingWorker, fork_into, fork_with_subreaper
 
 KILLED_BY_US = "closed"
@@ -29,8 +28,9 @@ MAX_PROBLEM = 300
 class Server:
     """Owns all enclosures of one zygote. Without namespaces there is no supply: enclosures are made on demand."""
 
-    def __init__(self, control: int, setup: Setup, supply: Supply | None) -> None:
+    def __init__(self, control: int, setup: Setup, supply: Supply | None, surveyor: int) -> None:
         self._control = control
+        self._surveyor = surveyor
         self._setup = setup
         self._supply = supply
         self._own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -39,9 +39,7 @@ class Server:
         self._by_pid1: dict[int, OpenEnclosure] = {}
         self._by_lifeline: dict[int, OpenEnclosure] = {}
         self._count = 0
-        self._has_proven_walls = False
         self._epoll = select.epoll()
-        self._watch = Watch(self._report_overstepping)
 
     def serve(self) -> ForkedWorker | None:
         """Serve until the host is gone, or return in a child that has become a worker."""
@@ -56,7 +54,7 @@ class Server:
             self._epoll.register(self._supply.fileno(), select.EPOLLIN)
             self._supply.refill()
         while True:
-            for fd, _ in self._epoll.poll(self._watch.next_tick_s()):
+            for fd, _ in self._epoll.poll():
                 if fd == wake_read:
                     os.read(wake_read, 4096)
                     continue
@@ -64,7 +62,6 @@ class Server:
                 if forked is not None:
                     return forked
             self._reap()
-            self._watch.tick()
 
     def _contained(self, fd: int) -> ForkedWorker | None:
         """Serve one descriptor. Whatever goes wrong costs at most the enclosure that it is about."""
@@ -103,23 +100,30 @@ class Server:
         operation = command["op"]
         if operation == "open":
             return self._open(command)
+        if operation == "survey":
+            self._replace_surveyor(command["token"])
+            return None
         opened = self._opened.get(command["enclosure"])
         if opened is None:
             self._handle_for_unknown(command)
         elif operation == "close":
             opened.cause = KILLED_BY_US
             self._kill(opened)
-        elif operation in ("watch", "rest"):
-            self._has_proven_walls = True  # code runs in it, so its worker has found its walls closed
-            self._watch.add(self._watched(opened, command))
         elif operation == "oomed":
             problem = self._cause_of(opened)
             self._report({"event": "answer", "request": command["request"], "problem": problem})
-        elif operation == "unwatch":
-            self._watch.remove(opened.id)
         else:
             self._pass_on(opened, command)
         return None
+
+    def _replace_surveyor(self, token: str) -> None:
+        """Start another surveyor. The host asks for it, so that both know where in their channel it begins."""
+        try:
+            if self._surveyor:
+                os.kill(self._surveyor, signal.SIGKILL)
+            self._surveyor = spawn_surveyor(self._setup, token.encode())
+        except OSError:  # no process to be had at the moment: the host asks again
+            self._report({"event": "unsurveyed"})
 
     def _receive(self) -> dict[str, Any]:
         try:
@@ -132,20 +136,6 @@ class Server:
             self._report({"event": "answer", "request": command["request"], "problem": "no such enclosure"})
         elif command["op"] == "close" and self._supply is not None and self._supply.cancel(command["enclosure"]):
             self._report({"event": "gone", "enclosure": command["enclosure"], "cause": KILLED_BY_US})
-
-    def _watched(self, opened: OpenEnclosure, command: dict[str, Any]) -> WatchedEnclosure:
-        return WatchedEnclosure(
-            id=opened.id,
-            roots=lambda: (opened.worker, opened.walls.pid1),
-            worker=command["worker"],
-            dormant=frozenset(command["dormant"]),
-            memory_bytes=opened.memory_bytes,
-            cpu_s=command["cpuMs"] and command["cpuMs"] / 1000,
-            disk=DiskMeter(f"{self._setup.sessions}/{opened.walls.workspace}", command["diskBytes"]),
-            is_resting=command["op"] == "rest",
-            busy_s=command["busyMs"] and command["busyMs"] / 1000,
-            is_told=command["isTold"],
-        )
 
     def _pass_on(self, opened: OpenEnclosure, command: dict[str, Any]) -> None:
         """Send `interrupt`, `sweep` or `wake` to pid 1, because pids mean something only in its namespace."""
@@ -264,7 +254,7 @@ class Server:
         worker = enclosure.worker
         if worker is None:
             raise ProcessLookupError("the enclosure has no worker")
-        admission = self._setup.admission(command, is_first=not self._has_proven_walls)
+        admission = self._setup.admission(command, is_first=command["isFirst"])
         self._limit(enclosure, admission)
         channels = self._setup.connect(command["enclosure"], command["token"])
         try:
@@ -278,8 +268,13 @@ class Server:
         self._by_pid1[enclosure.pid1] = opened
         self._by_lifeline[enclosure.lifeline] = opened
         self._epoll.register(enclosure.lifeline, select.EPOLLIN)
-        facts = {"enclosure": opened.id, "workspace": enclosure.workspace, "uid": enclosure.uid}
-        self._report({"event": "opened", **facts})
+        place = {
+            "pid1": enclosure.pid1,
+            "worker": pid,
+            "group": enclosure.group and enclosure.group.directories["memory"],
+            "workspace": enclosure.workspace,
+        }
+        self._report({"event": "opened", "enclosure": opened.id, "uid": enclosure.uid, "place": place})
         return worker
 
     def _limit(self, enclosure: Enclosure, admission: Admission) -> None:
@@ -308,7 +303,10 @@ class Server:
 
     def _reap(self) -> None:
         for pid, status in reap():
-            if pid in self._by_worker:
+            if pid == self._surveyor:
+                self._surveyor = 0
+                self._report({"event": "unsurveyed"})
+            elif pid in self._by_worker:
                 opened = self._by_worker.pop(pid)
                 opened.worker = 0  # another process may get this number
                 self._report_exit(opened, status)
@@ -355,18 +353,12 @@ class Server:
         cause = self._cause_of(opened) or problem
         if self._supply is None:
             end_orphans(set(self._by_pid1))
-        self._watch.remove(opened.id)
         self._by_worker.pop(opened.worker, None)
         del self._opened[opened.id]
         if self._by_lifeline.pop(opened.walls.lifeline, None) is not None:
             self._epoll.unregister(opened.walls.lifeline)
         opened.walls.close()
         self._report({"event": "gone", "enclosure": opened.id, "cause": cause})
-
-    def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
-        """Report that the watch saw a limit passed. The host decides what happens, as it does at a timeout."""
-        if name in self._opened:
-            self._report({"event": "overstepped", "enclosure": name, "cause": cause, "leftovers": leftovers})
 
     def _kill(self, opened: OpenEnclosure) -> None:
         """End an enclosure: by its lifeline where a subreaper has work to do first, otherwise at once."""

@@ -146,7 +146,7 @@ class Probes:
         return bool(self._session_uids()["ok"]), bool(self._proc()["ok"])
 
 
-def enter(config: dict, control: int, probes: Probes) -> Setup:
+def enter(config: dict, channels: tuple[int, ...], probes: Probes) -> Setup:
     """Build a root for the zygote at this level and enter it. Raises OSError where the machine refuses."""
     cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
     has_uids, has_proc = probes.answer()
@@ -178,7 +178,7 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
         )
     cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
     proc = "masked" if has_proc else "none"
-    _unshare(privileged, control)
+    _unshare(privileged, channels)
     _build_root(config, common["read_only"], cgroups, proc)
     rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
     return Setup(
@@ -192,7 +192,7 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
     )
 
 
-def _unshare(privileged: bool, control: int) -> None:
+def _unshare(privileged: bool, channels: tuple[int, ...]) -> None:
     """Enter new namespaces. When the zygote, their pid 1, ends, the kernel ends everything it forked."""
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID | (0 if privileged else kernel.NEWUSER))
@@ -200,13 +200,14 @@ def _unshare(privileged: bool, control: int) -> None:
         identity.map_ids(INSIDE_ID, uid, gid)
     child = os.fork()
     if child:
-        _wait_outside(child, control)
+        _wait_outside(child, channels)
     kernel.die_with_parent()
 
 
-def _wait_outside(child: int, control: int) -> None:
+def _wait_outside(child: int, channels: tuple[int, ...]) -> None:
     """In the process that the host spawned: wait for the zygote and end as it ends."""
-    os.close(control)
+    for fd in channels:
+        os.close(fd)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
 

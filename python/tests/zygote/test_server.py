@@ -20,7 +20,7 @@ class OneEnclosureTest(unittest.TestCase):
         host, control = socket.socketpair()
         self.host, self.pid1 = host, socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         lifeline, self.inside = self.pid1
-        self.server = Server(control.detach(), mock.Mock(), None)
+        self.server = Server(control.detach(), mock.Mock(), None, 0)
         walls = Enclosure(1 << 22, "home", 0, lifeline.detach(), (), None)
         self.opened = OpenEnclosure("s1", walls, 0, 1 << 20)
         self.server._opened["s1"] = self.opened
@@ -84,9 +84,9 @@ class OneEnclosureTest(unittest.TestCase):
         self.assertFalse(self.is_ended())
 
     def test_a_command_that_lacks_its_fields_costs_its_enclosure(self) -> None:
-        self.command(op="watch", enclosure="s1")
+        self.command(op="oomed", enclosure="s1")
         self.assertTrue(self.is_ended())
-        self.command(op="watch", enclosure="s1")  # and the loop goes on
+        self.command(op="oomed", enclosure="s1")  # and the loop goes on
 
     def test_a_count_of_kills_that_cannot_be_read_changes_no_cause(self) -> None:
         group = mock.Mock()
