@@ -6,9 +6,9 @@ import os
 import select
 from collections.abc import Callable
 
+from _vivarium.channel import Channel
 from _vivarium.protocol import Closed
 from _vivarium.record import Record
-from _vivarium.surveyor.channel import Channel
 from _vivarium.surveyor.processes import Place
 from _vivarium.surveyor.watch import Limits, Watch
 from _vivarium.values.hints import Any, NoReturn

@@ -103,13 +103,24 @@ class Setup(Record):
         )
 
     def connect(self, enclosure: str, token: str) -> list[int]:
-        """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own."""
-        fds = []
-        for kind in ("control", "stdout", "stderr"):
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.connect(self.socket)
-            connection.sendall(json.dumps({"enclosure": enclosure, "kind": kind, "token": token}).encode() + b"\n")
-            fds.append(connection.detach())
+        """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own.
+
+        Raises BlockingIOError while the host has too many connections to accept.
+        """
+        fds: list[int] = []
+        try:
+            for kind in ("control", "stdout", "stderr"):
+                with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                    connection.setblocking(False)
+                    connection.connect(self.socket)
+                    hello = json.dumps({"enclosure": enclosure, "kind": kind, "token": token}).encode() + b"\n"
+                    connection.sendall(hello)
+                    connection.setblocking(True)
+                    fds.append(connection.detach())
+        except OSError:
+            for fd in fds:
+                os.close(fd)
+            raise
         return fds
 
     def _places(self, workspace: str) -> dict[str, str]:

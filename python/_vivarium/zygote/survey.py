@@ -34,7 +34,7 @@ def _become_surveyor(setup: Setup, token: bytes) -> NoReturn:
     kernel.close_fds_except([CHANNEL])
     gc.enable()  # the zygote puts it off until all is imported
     # Only now: the zygote goes on meanwhile, and needs none of this.
-    from _vivarium.surveyor.channel import Channel
+    from _vivarium.channel import Channel
     from _vivarium.surveyor.server import Surveyor, SurveySettings
 
     channel = Channel(CHANNEL)

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from _vivarium import protocol
-from _vivarium.surveyor.channel import Channel
+from _vivarium.channel import Channel
 from _vivarium.surveyor.server import Surveyor, SurveySettings
 
 MB = 1 << 20
@@ -111,7 +111,6 @@ class ChannelTest(unittest.TestCase):
         self.host, theirs = socket.socketpair()
         self.channel = Channel(theirs.detach())
         self.addCleanup(self.host.close)
-        self.addCleanup(self.channel.close)
 
     def test_messages_are_complete_wherever_they_were_cut(self) -> None:
         data = b"".join(protocol.encode({"n": n}) for n in range(20))

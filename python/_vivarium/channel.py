@@ -1,10 +1,9 @@
-"""The surveyor's connection to the host: frames in and out, without ever waiting for the other side."""
+"""A connection to the host that never waits for the other side: frames in and out."""
 
 from __future__ import annotations
 
 import os
 import select
-import socket
 
 from _vivarium import protocol
 from _vivarium.values.hints import Any
@@ -13,21 +12,17 @@ _CHUNK = 1 << 18
 
 
 class Channel:
-    """Cuts what arrives into messages, and keeps what the host has not taken yet."""
+    """Cuts what arrives into messages, and keeps what the host has not taken yet. The descriptor stays its owner's."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
-        self._socket = socket.socket(fileno=fd)
+        self._fd = fd
         self._incoming = bytearray()
         self._outgoing = bytearray()
 
     def fileno(self) -> int:
         """Return the descriptor to wait on."""
-        return self._socket.fileno()
-
-    def close(self) -> None:
-        """Hang up."""
-        self._socket.close()
+        return self._fd
 
     def events(self) -> int:
         """Return what to wait for on it."""
@@ -59,9 +54,19 @@ class Channel:
         self._outgoing += protocol.encode(message)
         self.flush()
 
+    def flush(self) -> None:
+        """Write as much as the host takes now."""
+        try:
+            while self._outgoing:
+                del self._outgoing[: os.write(self._fd, self._outgoing)]
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise protocol.Closed(str(error)) from error
+
     def _read(self) -> None:
         try:
-            chunk = self._socket.recv(_CHUNK)
+            chunk = os.read(self._fd, _CHUNK)
         except BlockingIOError:
             return
         except OSError as error:
@@ -69,13 +74,3 @@ class Channel:
         if not chunk:
             raise protocol.Closed("end of stream")
         self._incoming += chunk
-
-    def flush(self) -> None:
-        """Write as much as the host takes now."""
-        try:
-            while self._outgoing:
-                del self._outgoing[: self._socket.send(self._outgoing)]
-        except BlockingIOError:
-            return
-        except OSError as error:
-            raise protocol.Closed(str(error)) from error
