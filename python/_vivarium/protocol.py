@@ -52,6 +52,22 @@ def receive(fd: int) -> dict[str, Any]:
     return _from_json(read_exactly(fd, text_length).decode())[0]
 
 
+def cut(data: bytes | bytearray) -> tuple[list[dict[str, Any]], int]:
+    """Return the headers of all frames that are complete in what the host has sent, and how many bytes they took."""
+    headers: list[dict[str, Any]] = []
+    used = 0
+    while len(data) - used >= LENGTHS.size:
+        text_length, payload_length = LENGTHS.unpack_from(data, used)
+        if text_length > MAX_FRAME or payload_length > 0:
+            raise Closed(f"a frame of {text_length} and {payload_length} bytes")
+        end = used + LENGTHS.size + text_length
+        if end > len(data):
+            break
+        headers.append(_from_json(data[used + LENGTHS.size : end].decode())[0])
+        used = end
+    return headers, used
+
+
 def read_exactly(fd: int, count: int) -> bytes:
     """Read `count` bytes, also from a descriptor that somebody made non-blocking."""
     chunks: list[bytes] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "_vivarium"
 LARGEST_FOLDER = 12
-# Each folder may import itself and the folders in its row. `protocol` and `record` are files of the package itself.
+# Each folder may import itself and the folders in its row. `channel`, `protocol` and `record` are files of the package itself.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "protocol": (),
     "record": (),
@@ -19,7 +19,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "display": ("values",),
     "enclosure": ("confine", "record", "protocol"),
     "worker": ("cell", "confine", "display", "record", "values", "protocol"),
-    "zygote": ("confine", "enclosure", "record", "values", "protocol", "worker"),
+    "channel": ("values", "protocol"),
+    "surveyor": ("channel", "record", "values", "protocol"),
+    "zygote": ("channel", "confine", "enclosure", "record", "values", "protocol", "surveyor", "worker"),
     "jupyter": ("cell", "display", "values"),
     "payloads": (),
 }

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
+import select
 import socket
 
 from _vivarium.confine import cgroup, identity, kernel, limits
 from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.removal import Removals
 from _vivarium.confine.root import build as root
 from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.enclosure.pid1 import Pid1
@@ -42,34 +45,45 @@ class BuildSettings(Record):
 
 
 def serve(channel: socket.socket, settings: BuildSettings) -> None:
-    """Build what the zygote asks for, one enclosure after the other, until it is gone. Never returns."""
+    """Do what the zygote asks for, one thing after the other, until it is gone. Never returns."""
+    removals = Removals()
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
     while True:
+        for number in removals.attempt():
+            _answer(channel, number, {}, [])
+        pause_s = removals.next_s()
+        if not poll.poll(None if pause_s is None else math.ceil(1000 * pause_s)):
+            continue
         message, fds, _, _ = socket.recv_fds(channel, 1 << 20, 1)
         if not message:
             os._exit(0)
-        request = json.loads(message)
-        if "attach" in request:
-            _attach(cgroup.Group(settings.cgroups.kind, request["group"]), request["attach"], fds[0])
+        order = json.loads(message)
+        if "remove" in order:
+            removals.add(order["number"], cgroup.Group(settings.cgroups.kind, order["remove"]))
             continue
         try:
-            answer, fds = _build(request, settings)
+            answer, fds = _attach(order, fds[0], settings) if "attach" in order else _build(order, settings)
         except Exception as error:
             answer, fds = {"error": f"{type(error).__name__}: {error}"}, []
-        answer["id"] = request["id"]
-        socket.send_fds(channel, [json.dumps(answer).encode()], fds)
-        for fd in fds:
-            os.close(fd)
+        _answer(channel, order["number"], answer, fds)
 
 
-def _attach(group: cgroup.Group, pid: int, go: int) -> None:
-    """Move a worker into its group and let it go; one that cannot be moved gets no go, and ends."""
+def _answer(channel: socket.socket, number: int, answer: dict, fds: list[int]) -> None:
+    """Tell the zygote that an order is done, whether it worked or not."""
+    socket.send_fds(channel, [json.dumps({**answer, "number": number}).encode()], fds)
+    for fd in fds:
+        os.close(fd)
+
+
+def _attach(order: dict, go: int, settings: BuildSettings) -> tuple[dict, list[int]]:
+    """Move a worker into its group and let it go; one that cannot be moved gets no go, reports that, and ends."""
     try:
-        group.attach(pid)
+        cgroup.Group(settings.cgroups.kind, order["group"]).attach(order["attach"])
         os.write(go, GO)
-    except OSError:
-        return  # the worker reports that its go did not come
     finally:
         os.close(go)
+    return {}, []
 
 
 def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
@@ -119,7 +133,7 @@ def make_directories(home: str, owner: int | None) -> None:
 def _make_group(request: dict, settings: BuildSettings) -> cgroup.Group | None:
     if settings.cgroups.kind == "none":
         return None
-    name = f"vivarium-{request['id']}"
+    name = f"vivarium-{request['build']}"
     try:
         return settings.cgroups.create(name, memory_bytes=None, processes=None)
     except FileExistsError:  # of a builder that was killed meanwhile

@@ -52,15 +52,14 @@ def descendants(root: int) -> list[int]:
 
 def end_orphans(known: set[int]) -> None:
     """End children of ours that nobody knows: they belonged to a subreaper that was killed."""
-    own = os.getpid()
-    for pid in descendants(own):
-        try:
-            with open(f"/proc/{pid}/stat", errors="replace") as file:
-                parent = int(file.read().rpartition(")")[2].split()[1])
-            if parent == own and pid not in known:
+    with open("/proc/thread-self/children") as file:
+        children = [int(pid) for pid in file.read().split()]
+    for pid in children:
+        if pid not in known:
+            try:
                 os.kill(pid, signal.SIGKILL)
-        except OSError:
-            continue  # ended by itself
+            except ProcessLookupError:
+                continue  # ended by itself
 
 
 def serve_as_subreaper(lifeline: socket.socket, worker: int) -> None:

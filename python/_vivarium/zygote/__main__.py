@@ -52,10 +52,11 @@ def _serve() -> ForkedWorker | None:
     from _vivarium import protocol
     from _vivarium.confine import kernel, landlock, limits
     from _vivarium.enclosure import builder
-    from _vivarium.zygote import setup
+    from _vivarium.zygote import setup, survey
     from _vivarium.zygote.supply import Supply
 
-    os.set_inheritable(CONTROL, False)
+    for fd in (CONTROL, survey.CHANNEL):
+        os.set_inheritable(fd, False)
     probes = setup.Probes()
     builder.pid1_filter()
     config = protocol.receive(CONTROL)  # usually still on its way
@@ -65,7 +66,7 @@ def _serve() -> ForkedWorker | None:
     os.environ.clear()
     os.environ.update(setup.session_environment())
     try:
-        shared = setup.enter(config, CONTROL, probes)
+        shared = setup.enter(config, (CONTROL, survey.CHANNEL), probes)
     except OSError as error:
         protocol.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
@@ -73,6 +74,7 @@ def _serve() -> ForkedWorker | None:
     if supply is not None:
         supply.refill(least=1)  # a zygote is started because a session is about to be opened
 
+    surveyor = survey.spawn_surveyor(shared)
     if sys.pycache_prefix is not None:
         sys.pycache_prefix = f"{shared.cache}/pycache"
     from _vivarium.worker import join
@@ -101,7 +103,7 @@ def _serve() -> ForkedWorker | None:
         "preloadFailures": failures,
     }
     protocol.send(CONTROL, facts)
-    return Server(CONTROL, shared, supply).serve()
+    return Server(CONTROL, shared, supply, surveyor).serve()
 
 
 if __name__ == "__main__":

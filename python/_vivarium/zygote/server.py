@@ -1,4 +1,7 @@
-"""The zygote's loop: opens enclosures for the host, passes commands to their pid 1, reaps, and reports facts."""
+"""The zygote's loop: passes commands to the pid 1 of enclosures, opens new ones, reaps, and reports facts.
+
+Openings come last and one step at a time, and nothing in the loop waits.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +10,37 @@ import os
 import select
 import signal
 import socket
+from collections.abc import Callable
 
-from _vivarium import protocol
-from _vivarium.enclosure.builder import make_directories
+from _vivarium.channel import Channel
 from _vivarium.enclosure.pid1 import reap
 from _vivarium.enclosure.subreaper import end_orphans
+from _vivarium.protocol import Closed
 from _vivarium.values.hints import Any, NoReturn
-from _vivarium.worker.join import Admission, WorkerSettings
-from _vivarium.zygote.disk import DiskMeter
+from _vivarium.zygote.openings import OpenEnclosure, Openings
 from _vivarium.zygote.setup import Setup
-from _vivarium.zygote.supply import BuildFailed, Enclosure, OpenEnclosure, Supply
-from _vivarium.zygote.watch import Watch, WatchedEnclosure
-from _vivarium.zygote.workers import ForkedWorker, WaitingWorker, fork_into, fork_with_subreaper
+from _vivarium.zygote.supply import Supply
+from _vivarium.zygote.survey import spawn_surveyor
+from _vivarium.zygote.workers import ForkedWorker
 
 KILLED_BY_US = "closed"
-CGROUP_SLACK = 128 << 20
-OPEN_ATTEMPTS = 4
 MAX_PROBLEM = 300
 
 
 class Server:
-    """Owns all enclosures of one zygote. Without namespaces there is no supply: enclosures are made on demand."""
+    """Owns all enclosures of one zygote. Whatever goes wrong with one of them stays its own."""
 
-    def __init__(self, control: int, setup: Setup, supply: Supply | None) -> None:
-        self._control = control
+    def __init__(self, control: int, setup: Setup, supply: Supply | None, surveyor: int) -> None:
+        self._host = Channel(control)
         self._setup = setup
-        self._supply = supply
-        self._own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self._has_namespaces = supply is not None
+        self._surveyor = surveyor
         self._opened: dict[str, OpenEnclosure] = {}
         self._by_worker: dict[int, OpenEnclosure] = {}
         self._by_pid1: dict[int, OpenEnclosure] = {}
         self._by_lifeline: dict[int, OpenEnclosure] = {}
-        self._count = 0
-        self._has_proven_walls = False
         self._epoll = select.epoll()
-        self._watch = Watch(self._report_overstepping)
+        self._openings = Openings(setup, supply, self._epoll, self._add, self._report_failure)
 
     def serve(self) -> ForkedWorker | None:
         """Serve until the host is gone, or return in a child that has become a worker."""
@@ -50,250 +49,135 @@ class Server:
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._epoll.register(self._control, select.EPOLLIN)
+        self._epoll.register(self._host.fileno(), select.EPOLLIN)
         self._epoll.register(wake_read, select.EPOLLIN)
-        if self._supply is not None:
-            self._epoll.register(self._supply.fileno(), select.EPOLLIN)
-            self._supply.refill()
-        while True:
-            for fd, _ in self._epoll.poll(self._watch.next_tick_s()):
-                if fd == wake_read:
+        try:
+            self._openings.start()
+            while True:
+                ready = {fd for fd, _ in self._epoll.poll(self._openings.next_s())}
+                if wake_read in ready:
                     os.read(wake_read, 4096)
-                    continue
-                forked = self._contained(fd)
+                forked = self._pass(ready)
                 if forked is not None:
                     return forked
-            self._reap()
-            self._watch.tick()
+                self._epoll.modify(self._host.fileno(), self._host.events())
+        except Closed:
+            self._end()
 
-    def _contained(self, fd: int) -> ForkedWorker | None:
-        """Serve one descriptor. Whatever goes wrong costs at most the enclosure that it is about."""
-        command = self._receive() if fd == self._control else None
-        opened = self._by_lifeline.get(fd)
+    def _pass(self, ready: set[int]) -> ForkedWorker | None:
+        """Serve everything that is there, then take one step with the openings."""
+        if self._host.fileno() in ready:
+            self._host.flush()
+            for command in self._host.receive():
+                self._contained(self._handle, command, give_up=self._give_up_command)
+        for fd in ready & self._by_lifeline.keys():
+            self._contained(self._read_lifeline, self._by_lifeline[fd], give_up=self._give_up)
+        for pid, status in reap():
+            self._contained(self._bury, pid, status, give_up=self._give_up_process)
+        return self._contained(self._openings.step, give_up=self._openings.give_up)
+
+    def _contained(self, serve: Callable[..., Any], *about: Any, give_up: Callable[..., None]) -> Any:
+        """Do one thing. What it raises costs at most the enclosure that it is about, since all others depend on us."""
         try:
-            return self._handle(fd, command)
-        except Exception as error:  # all other enclosures depend on this loop
-            self._give_up(command, opened, f"{type(error).__name__}: {error}"[:MAX_PROBLEM])
+            return serve(*about)
+        except Closed:
+            raise
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"[:MAX_PROBLEM]
+        try:
+            give_up(*about, problem)
+        except OSError:  # its pid 1 cannot be signalled: it is gone, and reaped next
             return None
-
-    def _give_up(self, command: dict[str, Any] | None, opened: OpenEnclosure | None, problem: str) -> None:
-        """End the enclosure that could not be served, and answer whoever waits for it."""
-        if command is not None:
-            opened = self._opened.get(command["enclosure"])
-            if "request" in command:
-                self._report({"event": "answer", "request": command["request"], "problem": problem})
-            elif opened is None and command["op"] == "open":
-                self._report({"event": "failed", "enclosure": command["enclosure"], "problem": problem})
-        if opened is not None:
-            opened.cause = problem
-            self._kill(opened)
-
-    def _handle(self, fd: int, command: dict[str, Any] | None) -> ForkedWorker | None:
-        if command is not None:
-            return self._handle_command(command)
-        if self._supply is not None and fd == self._supply.fileno():
-            return self._take_enclosure(self._supply)
-        if fd in self._by_lifeline:
-            self._read_lifeline(fd)
         return None
+
+    def _give_up(self, opened: OpenEnclosure, problem: str) -> None:
+        """End an enclosure that could not be served."""
+        opened.cause = problem
+        self._kill(opened)
+
+    def _give_up_command(self, command: dict[str, Any], problem: str) -> None:
+        """End the enclosure that a command is about, and answer whoever waits for it."""
+        if "request" in command:
+            self._report({"event": "answer", "request": command["request"], "problem": problem})
+        opened = self._opened.get(command.get("enclosure", ""))
+        if opened is not None:
+            self._give_up(opened, problem)
+
+    def _give_up_process(self, pid: int, status: int, problem: str) -> None:
+        """Report the end of a process of which more cannot be found out."""
+        if pid in self._by_pid1:
+            self._forget(self._by_pid1.pop(pid), problem)
 
     # Commands of the host
 
-    def _handle_command(self, command: dict[str, Any]) -> ForkedWorker | None:
+    def _handle(self, command: dict[str, Any]) -> None:
         operation = command["op"]
-        if operation == "open":
-            return self._open(command)
+        if operation == "survey":
+            self._replace_surveyor(command["token"])
+            return
         opened = self._opened.get(command["enclosure"])
-        if opened is None:
+        if operation == "open":
+            self._openings.add(command)
+        elif opened is None:
             self._handle_for_unknown(command)
         elif operation == "close":
             opened.cause = KILLED_BY_US
             self._kill(opened)
-        elif operation in ("watch", "rest"):
-            self._has_proven_walls = True  # code runs in it, so its worker has found its walls closed
-            self._watch.add(self._watched(opened, command))
         elif operation == "oomed":
             problem = self._cause_of(opened)
             self._report({"event": "answer", "request": command["request"], "problem": problem})
-        elif operation == "unwatch":
-            self._watch.remove(opened.id)
         else:
             self._pass_on(opened, command)
-        return None
-
-    def _receive(self) -> dict[str, Any]:
-        try:
-            return protocol.receive(self._control)
-        except protocol.Closed:
-            self._end()
 
     def _handle_for_unknown(self, command: dict[str, Any]) -> None:
         if "request" in command:
             self._report({"event": "answer", "request": command["request"], "problem": "no such enclosure"})
-        elif command["op"] == "close" and self._supply is not None and self._supply.cancel(command["enclosure"]):
+        elif command["op"] == "close" and self._openings.cancel(command["enclosure"]):
             self._report({"event": "gone", "enclosure": command["enclosure"], "cause": KILLED_BY_US})
-
-    def _watched(self, opened: OpenEnclosure, command: dict[str, Any]) -> WatchedEnclosure:
-        return WatchedEnclosure(
-            id=opened.id,
-            roots=lambda: (opened.worker, opened.walls.pid1),
-            worker=command["worker"],
-            dormant=frozenset(command["dormant"]),
-            memory_bytes=opened.memory_bytes,
-            cpu_s=command["cpuMs"] and command["cpuMs"] / 1000,
-            disk=DiskMeter(f"{self._setup.sessions}/{opened.walls.workspace}", command["diskBytes"]),
-            is_resting=command["op"] == "rest",
-            busy_s=command["busyMs"] and command["busyMs"] / 1000,
-            is_told=command["isTold"],
-        )
 
     def _pass_on(self, opened: OpenEnclosure, command: dict[str, Any]) -> None:
         """Send `interrupt`, `sweep` or `wake` to pid 1, because pids mean something only in its namespace."""
+        request = command["request"]
         try:
             os.write(opened.walls.lifeline, json.dumps(command).encode())
         except OSError as error:
-            self._report({"event": "answer", "request": command["request"], "problem": f"pid 1 is gone: {error}"})
+            self._report({"event": "answer", "request": request, "problem": f"pid 1 does not listen: {error}"})
 
-    # Opening
-
-    def _open(self, command: dict[str, Any]) -> ForkedWorker | None:
-        if self._supply is None:
-            return self._open_without_namespaces(command)
-        enclosure = self._supply.claim(command)
-        return self._admit_in_turn(self._supply, command, enclosure) if enclosure is not None else None
-
-    def _take_enclosure(self, supply: Supply) -> ForkedWorker | None:
+    def _replace_surveyor(self, token: str) -> None:
+        """Start another surveyor. The host asks for it, so that both know where in their channel it begins."""
         try:
-            delivery = supply.receive()
-        except BuildFailed as failure:
-            self._report({"event": "failed", "enclosure": failure.command["enclosure"], "problem": str(failure)})
-            return None
-        except OSError:
-            self._epoll.unregister(supply.fileno())
-            supply.replace_builder()
-            self._epoll.register(supply.fileno(), select.EPOLLIN)
-            return None
-        return self._fork_worker(supply, *delivery) if delivery is not None else None
-
-    def _fork_worker(self, supply: Supply, command: dict[str, Any] | None, enclosure: Enclosure) -> ForkedWorker | None:
-        """Fork a worker into a new enclosure, for the session that waits for it or for a later one."""
-        try:
-            worker = fork_into(self._worker_settings(enclosure), self._own_pid_namespace, self._disown)
-        except OSError as error:
-            enclosure.close()
-            return self._open_again(command, f"fork: {error.strerror}") if command is not None else None
-        if isinstance(worker, ForkedWorker):
-            return worker
-        for fd in enclosure.namespaces:
-            os.close(fd)
-        enclosure.namespaces, enclosure.worker = (), worker
-        try:
-            self._release(supply, enclosure, worker)
-        except OSError as error:  # the builder was killed, and is replaced
-            enclosure.close()
-            return self._open_again(command, f"builder: {error.strerror}") if command is not None else None
-        if command is not None:
-            return self._admit_in_turn(supply, command, enclosure)
-        supply.keep(enclosure)
-        return None
-
-    def _release(self, supply: Supply, enclosure: Enclosure, worker: WaitingWorker) -> None:
-        """Let a worker prepare itself, once it is in its control group."""
-        if enclosure.group is None:
-            worker.release()
-            return
-        try:
-            supply.attach(enclosure.group, worker.pid, worker.go)  # moving a process takes milliseconds
-        finally:
-            os.close(worker.go)
-
-    def _admit_in_turn(self, supply: Supply, command: dict[str, Any], enclosure: Enclosure) -> ForkedWorker | None:
-        """Give a session to the worker that waits in an enclosure, and order the next enclosure."""
-        try:
-            worker = self._admit(command, enclosure)
-        except OSError as error:  # the worker was killed meanwhile
-            enclosure.close()
-            return self._open_again(command, f"admission: {error.strerror}")
-        self._by_worker[worker.pid] = self._opened[command["enclosure"]]
-        supply.refill()
-        return None
-
-    def _open_again(self, command: dict[str, Any], problem: str) -> ForkedWorker | None:
-        """Try another enclosure after one was lost before its session began, unless that happens every time."""
-        attempts = command.get("attempts", 0) + 1
-        if attempts < OPEN_ATTEMPTS:
-            return self._open({**command, "attempts": attempts})
-        self._report({"event": "failed", "enclosure": command["enclosure"], "problem": problem})
-        return None
-
-    def _open_without_namespaces(self, command: dict[str, Any]) -> ForkedWorker | None:
-        """Open a session whose pid 1 is a subreaper."""
-        self._count += 1
-        workspace = command["workspace"] or f"{self._setup.instance}-{self._count}"
-        uid = command["uid"] or self._setup.uid_of(self._count)
-        make_directories(f"{self._setup.sessions}/{workspace}", uid if self._setup.privileged else None)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        group = None
-        if self._setup.cgroups.kind != "none":
-            name = f"vivarium-{self._setup.instance}-{self._count}"
-            group = self._setup.cgroups.create(name, memory_bytes=None, processes=None)
-        enclosure = Enclosure(0, workspace, uid, ours.detach(), (), group)
-        worker = fork_with_subreaper(theirs, self._worker_settings(enclosure), self._disown)
-        if isinstance(worker, ForkedWorker):
-            return worker
-        theirs.close()
-        enclosure.pid1, enclosure.worker = worker.pid, worker
-        if group is not None:
-            group.attach(worker.pid)
-        worker.release()
-        self._admit(command, enclosure)
-        return None
-
-    def _disown(self) -> None:
-        """In a child: detach objects from their descriptors, or they would close what has those numbers later."""
-        if self._supply is not None:
-            self._supply.disown()
-        self._epoll.close()
-
-    def _worker_settings(self, enclosure: Enclosure) -> WorkerSettings:
-        home = f"{self._setup.sessions}/{enclosure.workspace}"
-        return self._setup.worker_settings(enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
-
-    def _admit(self, command: dict[str, Any], enclosure: Enclosure) -> WaitingWorker:
-        """Hand a session to a worker. One whose limits cannot be set is never admitted."""
-        worker = enclosure.worker
-        if worker is None:
-            raise ProcessLookupError("the enclosure has no worker")
-        admission = self._setup.admission(command, is_first=not self._has_proven_walls)
-        self._limit(enclosure, admission)
-        channels = self._setup.connect(command["enclosure"], command["token"])
-        try:
-            worker.admit(admission, channels)
-        finally:
-            for fd in channels:
-                os.close(fd)
-        pid = 0 if self._supply is None else worker.pid  # a subreaper's worker is not our child
-        opened = OpenEnclosure(command["enclosure"], enclosure, pid, admission.memory_bytes)
-        self._opened[opened.id] = opened
-        self._by_pid1[enclosure.pid1] = opened
-        self._by_lifeline[enclosure.lifeline] = opened
-        self._epoll.register(enclosure.lifeline, select.EPOLLIN)
-        facts = {"enclosure": opened.id, "workspace": enclosure.workspace, "uid": enclosure.uid}
-        self._report({"event": "opened", **facts})
-        return worker
-
-    def _limit(self, enclosure: Enclosure, admission: Admission) -> None:
-        if enclosure.group is not None:
-            enclosure.group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
-            enclosure.group.set_processes(admission.processes)
+            if self._surveyor:
+                os.kill(self._surveyor, signal.SIGKILL)
+            self._surveyor = spawn_surveyor(self._setup, token.encode())
+        except OSError:  # no process to be had at the moment: the host asks again
+            self._report({"event": "unsurveyed"})
 
     # Facts
 
-    def _read_lifeline(self, fd: int) -> None:
+    def _add(self, opened: OpenEnclosure) -> None:
+        """A session has been admitted to its enclosure."""
+        walls = opened.walls
+        self._opened[opened.id] = opened
+        self._by_pid1[walls.pid1] = opened
+        if opened.worker:
+            self._by_worker[opened.worker] = opened
+        self._by_lifeline[walls.lifeline] = opened
+        self._epoll.register(walls.lifeline, select.EPOLLIN)
+        place = {
+            "pid1": walls.pid1,
+            "worker": opened.worker,
+            "group": walls.group and walls.group.directories["memory"],
+            "workspace": walls.workspace,
+        }
+        self._report({"event": "opened", "enclosure": opened.id, "uid": walls.uid, "place": place})
+
+    def _read_lifeline(self, opened: OpenEnclosure) -> None:
         """Pass on what a pid 1 says: the answer to a command, or how a worker ended that is its child."""
-        opened = self._by_lifeline[fd]
+        fd = opened.walls.lifeline
         try:
             message = os.read(fd, 65536)
+        except BlockingIOError:
+            return
         except OSError:
             message = b""
         if not message:
@@ -306,16 +190,35 @@ class Server:
         else:
             self._report({"event": "answer", "request": fact["request"], "problem": fact["problem"]})
 
-    def _reap(self) -> None:
-        for pid, status in reap():
-            if pid in self._by_worker:
-                opened = self._by_worker.pop(pid)
-                opened.worker = 0  # another process may get this number
-                self._report_exit(opened, status)
-            elif pid in self._by_pid1:
-                self._remove(self._by_pid1.pop(pid))
-            elif self._supply is not None:
-                self._supply.remove(pid)
+    def _bury(self, pid: int, status: int) -> None:
+        """Draw the consequences of a process that has ended."""
+        if pid == self._surveyor:
+            self._surveyor = 0
+            self._report({"event": "unsurveyed"})
+        elif pid in self._by_worker:
+            opened = self._by_worker.pop(pid)
+            opened.worker = 0  # another process may get this number
+            self._openings.remove(pid)
+            self._report_exit(opened, status)
+        elif pid in self._by_pid1:
+            opened = self._by_pid1[pid]
+            cause = self._join_problem(opened)
+            cause = self._cause_of(opened) or cause
+            if not self._has_namespaces:
+                end_orphans({self._surveyor, *self._by_pid1})
+            del self._by_pid1[pid]
+            self._forget(opened, cause)
+        else:
+            self._openings.remove(pid)
+
+    def _forget(self, opened: OpenEnclosure, cause: str | None) -> None:
+        """Clean up after a pid 1 that has ended. The kernel ended every process in its enclosure."""
+        self._by_worker.pop(opened.worker, None)
+        del self._opened[opened.id]
+        self._report({"event": "gone", "enclosure": opened.id, "cause": cause})
+        if self._by_lifeline.pop(opened.walls.lifeline, None) is not None:
+            self._epoll.unregister(opened.walls.lifeline)
+        self._openings.discard(opened.walls)
 
     def _report_exit(self, opened: OpenEnclosure, status: int) -> None:
         code = os.waitstatus_to_exitcode(status)
@@ -337,7 +240,7 @@ class Server:
         if group is not None:
             try:
                 kills = group.oom_kills()
-            except OSError:  # out of descriptors, or the group is gone: the kernel's count is not to be had
+            except (OSError, ValueError):  # out of descriptors, or the group is gone: there is no count
                 return cause
             if kills > opened.oom_kills:
                 cause = cause or "memory"
@@ -349,44 +252,28 @@ class Server:
         worker, opened.walls.worker = opened.walls.worker, None
         return worker.failure_text() if worker is not None else None
 
-    def _remove(self, opened: OpenEnclosure) -> None:
-        """Clean up after a pid 1 that has ended. The kernel ended every process in its enclosure."""
-        problem = self._join_problem(opened)
-        cause = self._cause_of(opened) or problem
-        if self._supply is None:
-            end_orphans(set(self._by_pid1))
-        self._watch.remove(opened.id)
-        self._by_worker.pop(opened.worker, None)
-        del self._opened[opened.id]
-        if self._by_lifeline.pop(opened.walls.lifeline, None) is not None:
-            self._epoll.unregister(opened.walls.lifeline)
-        opened.walls.close()
-        self._report({"event": "gone", "enclosure": opened.id, "cause": cause})
-
-    def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
-        """Report that the watch saw a limit passed. The host decides what happens, as it does at a timeout."""
-        if name in self._opened:
-            self._report({"event": "overstepped", "enclosure": name, "cause": cause, "leftovers": leftovers})
-
     def _kill(self, opened: OpenEnclosure) -> None:
         """End an enclosure: by its lifeline where a subreaper has work to do first, otherwise at once."""
-        if self._supply is None:
-            with socket.socket(fileno=os.dup(opened.walls.lifeline)) as lifeline:
-                lifeline.shutdown(socket.SHUT_RDWR)
+        if self._has_namespaces:
+            try:
+                os.kill(opened.walls.pid1, signal.SIGKILL)
+            except ProcessLookupError:
+                return  # already gone, and about to be reaped
             return
+        lifeline = socket.socket(fileno=opened.walls.lifeline)
         try:
-            os.kill(opened.walls.pid1, signal.SIGKILL)
-        except ProcessLookupError:
-            return  # already gone, and about to be reaped
+            lifeline.shutdown(socket.SHUT_RDWR)
+        finally:
+            lifeline.detach()
+
+    def _report_failure(self, enclosure: str, problem: str) -> None:
+        self._report({"event": "failed", "enclosure": enclosure, "problem": problem[:MAX_PROBLEM]})
 
     def _report(self, event: dict[str, object]) -> None:
-        try:
-            protocol.send(self._control, event)
-        except OSError:
-            self._end()
+        self._host.send(event)
 
     def _end(self) -> NoReturn:
         """The host is gone, so all enclosures end."""
         for opened in self._opened.values():
-            self._kill(opened)
+            self._contained(self._kill, opened, give_up=lambda *_: None)
         os._exit(0)

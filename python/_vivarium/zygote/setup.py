@@ -101,13 +101,24 @@ class Setup(Record):
         )
 
     def connect(self, enclosure: str, token: str) -> list[int]:
-        """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own."""
-        fds = []
-        for kind in ("control", "stdout", "stderr"):
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.connect(self.socket)
-            connection.sendall(json.dumps({"enclosure": enclosure, "kind": kind, "token": token}).encode() + b"\n")
-            fds.append(connection.detach())
+        """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own.
+
+        Raises BlockingIOError while the host has too many connections to accept.
+        """
+        fds: list[int] = []
+        try:
+            for kind in ("control", "stdout", "stderr"):
+                with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                    connection.setblocking(False)
+                    connection.connect(self.socket)
+                    hello = json.dumps({"enclosure": enclosure, "kind": kind, "token": token}).encode() + b"\n"
+                    connection.sendall(hello)
+                    connection.setblocking(True)
+                    fds.append(connection.detach())
+        except OSError:
+            for fd in fds:
+                os.close(fd)
+            raise
         return fds
 
     def _places(self, workspace: str) -> dict[str, str]:
@@ -144,7 +155,7 @@ class Probes:
         return bool(self._session_uids()["ok"]), bool(self._proc()["ok"])
 
 
-def enter(config: dict, control: int, probes: Probes) -> Setup:
+def enter(config: dict, channels: tuple[int, ...], probes: Probes) -> Setup:
     """Build a root for the zygote at this level and enter it. Raises OSError where the machine refuses."""
     cgroups = cgroup.find() if config["cgroups"] else cgroup.Cgroups("none", "switched off by configuration")
     has_uids, has_proc = probes.answer()
@@ -176,7 +187,7 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
         )
     cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
     proc = "masked" if has_proc else "none"
-    _unshare(privileged, control)
+    _unshare(privileged, channels)
     _build_root(config, common["read_only"], cgroups, proc)
     rebased = cgroups.rebased({path: f"{GROUPS}/{index}" for index, path in enumerate(cgroups.directories)})
     return Setup(
@@ -190,7 +201,7 @@ def enter(config: dict, control: int, probes: Probes) -> Setup:
     )
 
 
-def _unshare(privileged: bool, control: int) -> None:
+def _unshare(privileged: bool, channels: tuple[int, ...]) -> None:
     """Enter new namespaces. When the zygote, their pid 1, ends, the kernel ends everything it forked."""
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID | (0 if privileged else kernel.NEWUSER))
@@ -198,13 +209,14 @@ def _unshare(privileged: bool, control: int) -> None:
         identity.map_ids(INSIDE_ID, uid, gid)
     child = os.fork()
     if child:
-        _wait_outside(child, control)
+        _wait_outside(child, channels)
     kernel.die_with_parent()
 
 
-def _wait_outside(child: int, control: int) -> None:
+def _wait_outside(child: int, channels: tuple[int, ...]) -> None:
     """In the process that the host spawned: wait for the zygote and end as it ends."""
-    os.close(control)
+    for fd in channels:
+        os.close(fd)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import os
 import signal
 import socket
+import time
 from collections import deque
 
 from _vivarium.confine import cgroup, kernel
@@ -16,6 +18,7 @@ from _vivarium.zygote.setup import Setup
 from _vivarium.zygote.workers import WaitingWorker
 
 CANCELLED: dict = {}
+RETRY_S = 0.02
 
 
 class Enclosure(Fields):
@@ -36,19 +39,6 @@ class Enclosure(Fields):
             os.close(self.worker.channel)
         for fd in self.namespaces:
             os.close(fd)
-        if self.group is not None:
-            self.group.remove()
-
-
-class OpenEnclosure(Fields):
-    """An enclosure with a session, as the zygote knows it: processes and facts, nothing that the session computes."""
-
-    id: str
-    walls: Enclosure
-    worker: int
-    memory_bytes: int
-    oom_kills: int = 0
-    cause: str | None = None
 
 
 class BuildFailed(Exception):
@@ -59,21 +49,45 @@ class BuildFailed(Exception):
         self.command = command
 
 
+class Order(Fields):
+    """Something that the builder has not done yet, with a descriptor that goes with it."""
+
+    message: dict
+    fd: int | None = None
+
+
 class Supply:
-    """Talks to the builder, and replaces it when it is gone."""
+    """Talks to the builder, and replaces it when it is gone. Its successor gets every order that is still open."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._build_settings = setup.build_settings()
-        self._channel, self.builder = spawn_builder(self._build_settings)
+        self._channel: socket.socket | None = None
+        self._orders: dict[int, Order] = {}
+        self._unsent: deque[int] = deque()
         self._ready: deque[Enclosure] = deque()
-        self._waiting: dict[str, dict | None] = {}
-        self._requests: dict[str, dict] = {}
+        self._waiting: dict[int, dict | None] = {}
         self._count = 0
+        self._numbers = itertools.count(1)
+        self._retry_at = 0.0
+        self.builder = 0
+        self._start_builder()
 
     def fileno(self) -> int:
-        """Return the descriptor to wait on."""
-        return self._channel.fileno()
+        """Return the descriptor to wait on, or -1 while there is no builder."""
+        return self._channel.fileno() if self._channel is not None else -1
+
+    def next_s(self) -> float | None:
+        """Return how long to wait until `resume` has something to do, or None."""
+        if self._channel is None or self._unsent:
+            return max(0.0, self._retry_at - time.monotonic())
+        return None
+
+    def resume(self) -> None:
+        """Go on with what could not be done at once: start a builder, or send it what it had no room for."""
+        if self._channel is None and time.monotonic() >= self._retry_at:
+            self._start_builder()
+        self._send()
 
     def claim(self, command: dict) -> Enclosure | None:
         """Return a ready enclosure if one fits. Otherwise one is on its way."""
@@ -81,7 +95,7 @@ class Supply:
         if is_plain and self._ready:
             return self._ready.popleft()
         promised = (
-            next((name for name, waiting in self._waiting.items() if waiting is None), None) if is_plain else None
+            next((number for number, waiting in self._waiting.items() if waiting is None), None) if is_plain else None
         )
         if promised is None:
             self._request(command)
@@ -91,9 +105,9 @@ class Supply:
 
     def cancel(self, enclosure: str) -> bool:
         """Cancel an order. Returns whether it was still open."""
-        for name, command in self._waiting.items():
+        for number, command in self._waiting.items():
             if command and command["enclosure"] == enclosure:  # neither an order ahead of time nor a cancelled one
-                self._waiting[name] = CANCELLED
+                self._waiting[number] = CANCELLED
                 return True
         return False
 
@@ -104,21 +118,33 @@ class Supply:
             self._request(None)
 
     def receive(self) -> tuple[dict | None, Enclosure] | None:
-        """Take what the builder has built, and the command that waits for it, if any."""
-        message, fds, _, _ = socket.recv_fds(self._channel, 1 << 20, 16)
+        """Take one answer of the builder. Returns what it has built, and the command that waits for it, if any."""
+        if self._channel is None:
+            return None
+        try:
+            message, fds, _, _ = socket.recv_fds(self._channel, 1 << 20, 16)
+        except BlockingIOError:
+            return None
         if not message:
             raise ConnectionError("the builder is gone")
         answer = json.loads(message)
-        command = self._waiting.pop(answer["id"])
-        del self._requests[answer["id"]]
+        order = self._orders.pop(answer["number"], None)
+        if order is None or "build" not in order.message:
+            self._let_go(order)
+            return None
+        return self._built(answer, fds)
+
+    def _built(self, answer: dict, fds: list[int]) -> tuple[dict | None, Enclosure] | None:
+        command = self._waiting.pop(answer["number"])
         if "error" in answer:
             if command is not None and command is not CANCELLED:
                 raise BuildFailed(command, answer["error"])
             return None  # an order ahead of time is not repeated: the next session that needs one gets the reason
         group = cgroup.Group(self._setup.cgroups.kind, answer["group"]) if answer["group"] else None
+        os.set_blocking(fds[0], False)
         enclosure = Enclosure(answer["pid1"], answer["workspace"], answer["uid"], fds[0], tuple(fds[1:]), group)
         if command is CANCELLED:
-            enclosure.close()
+            self.discard(enclosure)
             return None
         return command, enclosure
 
@@ -126,37 +152,60 @@ class Supply:
         """Keep an enclosure for the next session."""
         self._ready.append(enclosure)
 
+    def discard(self, enclosure: Enclosure) -> None:
+        """End an enclosure, and have its control group removed when the kernel lets go of it."""
+        enclosure.close()
+        if enclosure.worker is not None:
+            self.remove(enclosure.worker.pid)
+        if enclosure.group is not None:
+            self._order(Order({"remove": enclosure.group.directories}))
+
     def disown(self) -> None:
         """In a child of the zygote: detach from the channel."""
-        self._channel.detach()
+        if self._channel is not None:
+            self._channel.detach()
 
     def attach(self, group: cgroup.Group, pid: int, go: int) -> None:
         """Have the builder move a process into its group and let it go on. That takes time, and the zygote has none."""
-        order = {"attach": pid, "group": group.directories}
-        socket.send_fds(self._channel, [json.dumps(order).encode()], [go])
-
-    def replace_builder(self) -> None:
-        """Start a new builder after one was killed, and repeat every open order."""
-        self._channel.close()
-        self._channel, self.builder = spawn_builder(self._build_settings)
-        for request in self._requests.values():
-            self._order(request)
+        self._order(Order({"attach": pid, "group": group.directories}, go))
 
     def remove(self, pid: int) -> bool:
-        """Remove the enclosure of a pid 1 or worker that has ended. Returns whether it was waiting here."""
+        """Forget a pid 1 or worker that has ended. Returns whether its enclosure was waiting here."""
+        for number, order in list(self._orders.items()):
+            if order.message.get("attach") == pid:
+                self._let_go(self._orders.pop(number))
         for enclosure in self._ready:
             if pid in (enclosure.pid1, enclosure.worker and enclosure.worker.pid):
                 self._ready.remove(enclosure)
-                enclosure.close()
+                self.discard(enclosure)
                 self.refill()
                 return True
         return False
+
+    def replace_builder(self) -> None:
+        """Start a new builder after one was killed."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if time.monotonic() >= self._retry_at:
+            self._start_builder()
+
+    def _start_builder(self) -> None:
+        """Start a builder, or later if there is no process to be had, and give it every open order."""
+        try:
+            self._channel, self.builder = spawn_builder(self._build_settings)
+        except OSError:
+            return
+        finally:
+            self._retry_at = time.monotonic() + RETRY_S  # also for one that ends at once
+        self._unsent = deque(self._orders)
+        self._send()
 
     def _request(self, command: dict | None) -> None:
         self._count += 1
         name = f"{self._setup.instance}-{self._count}"
         request = {
-            "id": name,
+            "build": name,
             "workspace": (command and command["workspace"]) or name,
             "uid": (command and command["uid"]) or self._setup.uid_of(self._count),
             "mounts": [{**mount, "source": self._setup.host + mount["source"]} for mount in command["mounts"]]
@@ -165,21 +214,43 @@ class Supply:
             "network": bool(command and command["network"]),
             "readOnly": bool(command and command["readOnly"]),
         }
-        self._waiting[name] = command
-        self._requests[name] = request
-        self._order(request)
+        self._waiting[self._order(Order(request))] = command
 
-    def _order(self, request: dict) -> None:
-        try:
-            self._channel.send(json.dumps(request).encode())
-        except OSError:
-            return  # the builder has just ended, and its successor gets every open order
+    def _order(self, order: Order) -> int:
+        number = order.message["number"] = next(self._numbers)
+        self._orders[number] = order
+        self._unsent.append(number)
+        self._send()
+        return number
+
+    def _send(self) -> None:
+        """Send what the builder has room for."""
+        while self._channel is not None and self._unsent:
+            order = self._orders.get(self._unsent[0])
+            try:
+                if order is not None:
+                    data = json.dumps(order.message).encode()
+                    socket.send_fds(self._channel, [data], [] if order.fd is None else [order.fd])
+            except OSError:  # it has no room at the moment, or has just ended
+                self._retry_at = time.monotonic() + RETRY_S
+                return
+            self._unsent.popleft()
+
+    def _let_go(self, order: Order | None) -> None:
+        """Close what went with an order that is done. A worker that was not let go ends by that."""
+        if order is not None and order.fd is not None:
+            os.close(order.fd)
 
 
 def spawn_builder(settings: builder.BuildSettings) -> tuple[socket.socket, int]:
     """Fork the builder. Returns our end of the channel and its pid."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        ours.close()
+        theirs.close()
+        raise
     if pid == 0:
         gc.enable()  # the zygote puts it off until all is imported
         signal.set_wakeup_fd(-1)
@@ -187,4 +258,5 @@ def spawn_builder(settings: builder.BuildSettings) -> tuple[socket.socket, int]:
         kernel.close_fds_except([theirs.fileno()])
         builder.serve(theirs, settings)
     theirs.close()
+    ours.setblocking(False)  # `recv_fds` and `send_fds` ignore their flags
     return ours, pid

@@ -70,8 +70,7 @@ def fork_into(
             os.close(fd)
         raise
     if pid == 0:
-        disown()
-        return _prepare_child(settings, go_read, theirs)
+        return _prepare_child(settings, go_read, theirs, disown)
     kernel.setns(own_pid_namespace)
     os.close(go_read)
     os.close(theirs)
@@ -82,11 +81,15 @@ def fork_with_subreaper(
     lifeline: socket.socket, settings: WorkerSettings, disown: Callable[[], None]
 ) -> WaitingWorker | ForkedWorker:
     """Fork a subreaper, which forks the worker and adopts what the session orphans."""
-    go_read, go_write, ours, theirs = _open_ends()
-    pid = os.fork()
+    go_read, go_write, ours, theirs = ends = _open_ends()
+    try:
+        pid = os.fork()
+    except OSError:  # the machine is full
+        for fd in ends:
+            os.close(fd)
+        raise
     if pid == 0:
-        disown()
-        return _fork_below_subreaper(lifeline, settings, go_read, theirs)
+        return _fork_below_subreaper(lifeline, settings, go_read, theirs, disown)
     os.close(go_read)
     os.close(theirs)
     return WaitingWorker(pid, go_write, ours)
@@ -98,8 +101,11 @@ def _open_ends() -> tuple[int, int, int, int]:
     return (*os.pipe(), ours.detach(), theirs.detach())
 
 
-def _fork_below_subreaper(lifeline: socket.socket, settings: WorkerSettings, go: int, channel: int) -> ForkedWorker:
+def _fork_below_subreaper(
+    lifeline: socket.socket, settings: WorkerSettings, go: int, channel: int, disown: Callable[[], None]
+) -> ForkedWorker:
     try:
+        disown()
         signal.set_wakeup_fd(-1)
         kernel.become_subreaper()
         worker_go, permit = os.pipe()
@@ -107,7 +113,7 @@ def _fork_below_subreaper(lifeline: socket.socket, settings: WorkerSettings, go:
         os.close(permit)
         worker = os.fork()
         if worker == 0:
-            return _prepare_child(settings, worker_go, channel)
+            return _prepare_child(settings, worker_go, channel, lambda: None)
         if settings.privileged:
             identity.become(settings.uid, settings.uid)
         serve_as_subreaper(lifeline, worker)
@@ -116,9 +122,10 @@ def _fork_below_subreaper(lifeline: socket.socket, settings: WorkerSettings, go:
     os._exit(EXIT_NOT_JOINED)
 
 
-def _prepare_child(settings: WorkerSettings, go: int, channel: int) -> ForkedWorker:
-    """In the child: do all that needs no session."""
+def _prepare_child(settings: WorkerSettings, go: int, channel: int, disown: Callable[[], None]) -> ForkedWorker:
+    """In the child: do all that needs no session. An error must never lead back into the zygote's loop."""
     try:
+        disown()
         channel, go = prepare(settings, go, channel)
     except BaseException as error:
         report_failure(channel, error)

@@ -13,7 +13,7 @@ import type { Load } from './load.ts';
 import { Recovery } from './recovery.ts';
 import { LocalRun } from './run.ts';
 import type { Worker } from './worker/worker.ts';
-import type { Overstep } from './zygote/zygote.ts';
+import type { Overstep } from './zygote/surveyor.ts';
 
 const INSPECT_ATTEMPTS = 3;
 /** The path of the workspace in a session that has a root of its own. */

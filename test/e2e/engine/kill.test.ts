@@ -24,6 +24,7 @@ const ROLES: readonly Role[] = [
   'pid 1',
   'builder',
   'builder',
+  'surveyor',
   'zygote',
   'outside',
 ];
@@ -63,6 +64,7 @@ test(`${KILLS} kills under load: every call is answered, no state is lost in sil
 
 const FATES: readonly (readonly [role: Role, state: string])[] = [
   ['builder', 'preserved'],
+  ['surveyor', 'preserved'],
   ['pid 1', 'lost'],
   ['zygote', 'lost'],
   ['outside', 'lost'],

@@ -2,10 +2,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Subject } from './laboratory.ts';
 
-export type Role = 'outside' | 'zygote' | 'builder' | 'pid 1' | 'worker' | 'other';
+export type Role = 'outside' | 'zygote' | 'builder' | 'surveyor' | 'pid 1' | 'worker' | 'other';
 
 export interface Process {
   readonly pid: number;
+  readonly name: string;
   /** When it began, in ticks since the machine started. Together with the pid it identifies a process. */
   readonly startedAt: string;
   /** Its number in each pid namespace, from the outermost to its own. */
@@ -27,8 +28,9 @@ export function descendants(root = process.pid): Process[] {
 }
 
 /** The role of a process of an engine, by its position in the pid namespaces. */
-export function roleOf({ numbers, parent }: Process): Role {
+export function roleOf({ name, numbers, parent }: Process): Role {
   const own = numbers.at(-1);
+  if (name === 'viv-surveyor') return 'surveyor';
   if (numbers.length === 1) return 'outside';
   if (numbers.length === 2) return own === 1 ? 'zygote' : 'builder';
   if (own === 1) return 'pid 1';
@@ -74,12 +76,11 @@ export function openFds(): number {
 
 function readProcess(pid: number): Process | undefined {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
+    const [, name = '', rest = ''] = /\((.*)\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    const fields = rest.split(' ');
     const numbers = /^NSpid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split(/\s+/) ?? [];
     if (fields[0] === 'Z') return undefined; // ended, but not collected yet
-    return { pid, parent: Number(fields[1]), startedAt: fields[19] ?? '', numbers: numbers.map(Number) };
+    return { pid, name, parent: Number(fields[1]), startedAt: fields[19] ?? '', numbers: numbers.map(Number) };
   } catch {
     return undefined; // it has just ended
   }

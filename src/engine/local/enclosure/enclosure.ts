@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { VivariumError } from '../../../errors.ts';
 import { Waiters, within } from '../../deadline.ts';
-import type { EnclosureEvent, Overstep, PidOneRequest, Zygote } from '../zygote/zygote.ts';
+import type { Overstep } from '../zygote/surveyor.ts';
+import type { EnclosureEvent, PidOneRequest, Place, Zygote } from '../zygote/zygote.ts';
 import type { Exit } from './exit.ts';
 import { openCommand, type EnclosureOptions, type Home } from './options.ts';
 import { Watch } from './watch.ts';
@@ -34,6 +35,7 @@ export class Enclosure {
   readonly #asking = new Waiters<string | null>();
   #options: EnclosureOptions;
   #home: Home | null = null;
+  #place: Place | null = null;
   #occupant: Occupant | null = null;
   #isGone = false;
   #isClosing = false;
@@ -43,7 +45,7 @@ export class Enclosure {
     this.#parts = parts;
     this.#options = options;
     this.watch = new Watch(
-      (order) => parts.zygote.send(name, order),
+      (order) => parts.zygote.survey(name, { ...order, place: this.#place }),
       () => ({ worker: 0, dormant: [], ...this.#occupant?.pids(), limits: this.#options.limits }),
     );
     this.#failed.promise.catch(() => undefined); // whoever opens it reports it
@@ -131,7 +133,8 @@ export class Enclosure {
   #onEvent(event: EnclosureEvent): void {
     switch (event.event) {
       case 'opened':
-        this.#home = { workspace: event.workspace, uid: event.uid };
+        this.#place = event.place;
+        this.#home = { workspace: event.place.workspace, uid: event.uid };
         this.#opened.resolve(this.#home);
         break;
       case 'failed':
@@ -139,6 +142,7 @@ export class Enclosure {
         this.#leave(null);
         break;
       case 'exited':
+        if (this.#place !== null) this.#place = { ...this.#place, worker: 0 }; // another process may get this number
         this.#fail(event.problem ?? 'its process ended');
         this.#occupant?.onExit({ code: event.code, signal: event.signal, cause: event.cause, isGone: false });
         break;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Limits } from '../../../config.ts';
-import type { EnclosureOrder } from '../zygote/zygote.ts';
+import type { SurveyOrder } from '../zygote/surveyor.ts';
 import { LONG_RUN_MS, Watch } from './watch.ts';
 
 const LIMITS = Limits.parse({ cpuMs: 700, workspaceMb: 3, rollbackMb: 2, timeoutMs: 9000 });
@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A watch, the orders that it has given, and the number of runs that it called long. */
 function startWatch() {
-  const orders: EnclosureOrder[] = [];
+  const orders: SurveyOrder[] = [];
   const target = { worker: 7, dormant: [8, 9], limits: LIMITS };
   const watch = new Watch(
     (order) => orders.push(order),
@@ -41,7 +41,14 @@ test('a long run is watched until it ends', () => {
   vi.advanceTimersByTime(LONG_RUN_MS);
   expect(long).toEqual(['long']);
   const diskBytes = 5 * 2 ** 20;
-  const fields = { worker: 7, dormant: [8, 9], cpuMs: 700, diskBytes, isTold: false };
+  const fields = {
+    worker: 7,
+    dormant: [8, 9],
+    memoryBytes: LIMITS.memoryMb * 2 ** 20,
+    cpuMs: 700,
+    diskBytes,
+    isTold: false,
+  };
   expect(orders).toEqual([{ op: 'watch', ...fields, busyMs: null }]);
   watch.endRun();
   watch.endRun();

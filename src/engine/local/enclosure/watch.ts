@@ -1,5 +1,5 @@
 import type { Limits } from '../../../config.ts';
-import type { EnclosureOrder } from '../zygote/zygote.ts';
+import type { SurveyOrder } from '../zygote/surveyor.ts';
 
 /** Shorter runs are not watched. */
 export const LONG_RUN_MS = 50;
@@ -12,9 +12,9 @@ interface WatchTarget {
   readonly limits: Limits;
 }
 
-/** Has the zygote measure a session against its limits, during runs and between them. Short runs are measured afterwards. */
+/** Has the surveyor measure a session against its limits, during runs and between them. Short runs are measured afterwards. */
 export class Watch {
-  readonly #send: (order: EnclosureOrder) => void;
+  readonly #send: (order: SurveyOrder) => void;
   readonly #target: () => WatchTarget;
   #timer: NodeJS.Timeout | null = null;
   #isClockOn = false;
@@ -23,12 +23,12 @@ export class Watch {
   #isResting = false;
   #isDiskMeasured = false;
 
-  constructor(send: (order: EnclosureOrder) => void, target: () => WatchTarget) {
+  constructor(send: (order: SurveyOrder) => void, target: () => WatchTarget) {
     this.#send = send;
     this.#target = target;
   }
 
-  /** Whether the zygote measures what goes on between runs. */
+  /** Whether the surveyor measures what goes on between runs. */
   get isResting(): boolean {
     return this.#isResting;
   }
@@ -95,6 +95,7 @@ export class Watch {
   #fields(): Readonly<Record<string, unknown>> {
     const { worker, dormant, limits } = this.#target();
     const diskBytes = (limits.workspaceMb + limits.rollbackMb) * 2 ** 20;
-    return { worker, dormant, cpuMs: limits.cpuMs, diskBytes, isTold: this.#isDiskMeasured };
+    const memoryBytes = limits.memoryMb * 2 ** 20;
+    return { worker, dormant, memoryBytes, cpuMs: limits.cpuMs, diskBytes, isTold: this.#isDiskMeasured };
   }
 }

@@ -8,7 +8,7 @@ import type { Exit } from '../enclosure/exit.ts';
 import type { EnclosureOptions } from '../enclosure/options.ts';
 import type { WorkerConnections, WorkerSocket } from '../instance/worker-socket.ts';
 import type { WorkerFrame } from '../protocol/worker-frame.ts';
-import type { Overstep } from '../zygote/zygote.ts';
+import type { Overstep } from '../zygote/surveyor.ts';
 import { WorkerChannel } from './channel.ts';
 import { Twins, TWIN_TIMEOUT_MS } from './twins.ts';
 

@@ -5,6 +5,7 @@ import { ZYGOTE_FILE } from '../../python-files.ts';
 import { encodeFrame } from '../protocol/frames.ts';
 
 const CONTROL_FD = 3;
+const SURVEYOR_FD = 4;
 const KEPT_BYTES = 8192;
 const STDERR_TIMEOUT_MS = 100;
 
@@ -14,6 +15,8 @@ export interface ZygoteProcess {
   readonly cacheDir: string;
   readonly child: ChildProcess;
   readonly control: Socket;
+  /** Leads to the surveyor that the zygote forks. */
+  readonly surveyor: Socket;
   /** Resolves to the end of its stderr when it has ended, which may be before anybody asks. */
   readonly ended: Promise<string>;
 }
@@ -23,12 +26,13 @@ export function spawnZygote(python: string, cacheDir: string): ZygoteProcess {
   const child = spawn(python, ['-I', '-X', `pycache_prefix=${cacheDir}/pycache`, ZYGOTE_FILE], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
     cwd: '/',
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     detached: true, // Ctrl-C at the terminal is for this process to handle
   });
   const control = child.stdio[CONTROL_FD] as Socket;
-  control.on('error', () => control.destroy()); // its exit says more
-  return { python, cacheDir, child, control, ended: collectStderr(child) };
+  const surveyor = child.stdio[SURVEYOR_FD] as Socket;
+  for (const socket of [control, surveyor]) socket.on('error', () => socket.destroy()); // its exit says more
+  return { python, cacheDir, child, control, surveyor, ended: collectStderr(child) };
 }
 
 /** What a zygote is configured with. */

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import { encodeFrame, FrameReader, readFrames } from '../protocol/frames.ts';
 import type { ZygoteProcess } from './process.ts';
+import { Surveyor, type Overstep, type SurveyAnswer, type SurveyOrder } from './surveyor.ts';
 
 const END_GRACE_MS = 3000;
 
@@ -26,7 +27,17 @@ export type ZygoteReady = z.infer<typeof ZygoteReady>;
 const ZygoteEvent = z.discriminatedUnion('event', [
   ZygoteReady,
   z.object({ event: z.literal('unavailable'), problem: z.string() }),
-  z.object({ event: z.literal('opened'), enclosure: z.string(), workspace: z.string(), uid: z.int() }),
+  z.object({
+    event: z.literal('opened'),
+    enclosure: z.string(),
+    uid: z.int(),
+    place: z.object({
+      workspace: z.string(),
+      pid1: z.int(),
+      worker: z.int(),
+      group: z.string().nullable(),
+    }),
+  }),
   z.object({ event: z.literal('failed'), enclosure: z.string(), problem: z.string() }),
   z.object({
     event: z.literal('exited'),
@@ -37,23 +48,19 @@ const ZygoteEvent = z.discriminatedUnion('event', [
     problem: z.string().nullable(),
   }),
   z.object({ event: z.literal('gone'), enclosure: z.string(), cause: z.string().nullable() }),
-  z.object({
-    event: z.literal('overstepped'),
-    enclosure: z.string(),
-    cause: z.enum(['memory', 'cpu', 'workspace', 'busy']),
-    leftovers: z.int().nonnegative(),
-  }),
+  z.object({ event: z.literal('unsurveyed') }),
   z.object({ event: z.literal('answer'), request: z.int(), problem: z.string().nullable() }),
 ]);
 type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 
 /** A fact about one enclosure, decided outside of it. */
-export type EnclosureEvent = Extract<ZygoteEvent, { enclosure: string }>;
-export type Overstep = Extract<ZygoteEvent, { event: 'overstepped' }>;
+export type EnclosureEvent = Extract<ZygoteEvent, { enclosure: string }> | Overstep;
+/** Where the processes and files of an enclosure are, as the zygote and the surveyor see them. */
+export type Place = Extract<ZygoteEvent, { event: 'opened' }>['place'];
 
 /** A command about an enclosure that has no answer of its own; events follow. */
 export interface EnclosureOrder {
-  readonly op: 'open' | 'close' | 'watch' | 'unwatch' | 'rest';
+  readonly op: 'open' | 'close';
   readonly [field: string]: unknown;
 }
 
@@ -69,18 +76,24 @@ export class Zygote implements AsyncDisposable {
   readonly exited: Promise<void>;
   readonly #child: ChildProcess;
   readonly #control: Socket;
+  readonly #surveyor: Surveyor;
   readonly #listeners = new Map<string, (event: EnclosureEvent) => void>();
   readonly #requests = new Map<number, (problem: string | null) => void>();
   readonly #first = Promise.withResolvers<ZygoteReady>();
   #nextRequest = 1;
   #hasEnded = false;
+  #hasProvenWalls = false;
 
-  private constructor({ child, control, ended }: ZygoteProcess) {
+  private constructor({ child, control, surveyor, ended }: ZygoteProcess) {
     this.#child = child;
     this.#control = control;
     readFrames(this.#control, new FrameReader(), {
       frame: ({ header }) => this.#onEvent(ZygoteEvent.parse(header)),
       violation: (error) => this.#first.reject(error),
+    });
+    this.#surveyor = new Surveyor(surveyor, {
+      overstepped: (overstep) => this.#listeners.get(overstep.enclosure)?.(overstep),
+      replace: (token) => this.#write({ op: 'survey', token }),
     });
     this.exited = this.#watchExit(ended);
     this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
@@ -114,7 +127,18 @@ export class Zygote implements AsyncDisposable {
   }
 
   send(enclosure: string, order: EnclosureOrder): void {
-    if (!this.#hasEnded) this.#control.write(encodeFrame({ enclosure, ...order }));
+    this.#write({ enclosure, ...order, ...(order.op === 'open' && { isFirst: !this.#hasProvenWalls }) });
+  }
+
+  /** Has the surveyor measure an enclosure. Code runs in it, so its worker has found its walls closed. */
+  survey(enclosure: string, order: SurveyOrder): void {
+    this.#hasProvenWalls = true;
+    this.#surveyor.order(enclosure, order);
+  }
+
+  /** Asks the surveyor something. */
+  askSurveyor(op: string, fields: Readonly<Record<string, unknown>>): Promise<SurveyAnswer> {
+    return this.#surveyor.ask(op, fields);
   }
 
   /** Has the pid 1 of an enclosure do something. The answer is what went wrong, or null. */
@@ -124,12 +148,13 @@ export class Zygote implements AsyncDisposable {
     this.#nextRequest += 1;
     const { promise, resolve } = Promise.withResolvers<string | null>();
     this.#requests.set(number, resolve);
-    this.#control.write(encodeFrame({ enclosure, ...request, request: number }));
+    this.#write({ enclosure, ...request, request: number });
     return promise;
   }
 
   /** Ends the zygote and with it every session. It ends when its control channel closes, or else by SIGKILL. */
   async close(): Promise<void> {
+    this.#surveyor[Symbol.dispose]();
     this.#control.destroy();
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), END_GRACE_MS);
     await this.exited;
@@ -143,6 +168,7 @@ export class Zygote implements AsyncDisposable {
   async #watchExit(ended: Promise<string>): Promise<void> {
     const stderr = await ended;
     this.#hasEnded = true;
+    this.#surveyor[Symbol.dispose]();
     this.#control.destroy();
     this.#first.reject(
       new VivariumError(
@@ -158,6 +184,10 @@ export class Zygote implements AsyncDisposable {
     this.#listeners.clear();
   }
 
+  #write(message: object): void {
+    if (!this.#hasEnded) this.#control.write(encodeFrame(message));
+  }
+
   #onEvent(event: ZygoteEvent): void {
     switch (event.event) {
       case 'ready':
@@ -166,13 +196,19 @@ export class Zygote implements AsyncDisposable {
       case 'unavailable':
         this.#first.reject(new VivariumError('SANDBOX_UNAVAILABLE', event.problem));
         break;
+      case 'unsurveyed':
+        this.#surveyor.restart();
+        break;
       case 'answer':
         this.#requests.get(event.request)?.(event.problem);
         this.#requests.delete(event.request);
         break;
       default: {
         const listener = this.#listeners.get(event.enclosure);
-        if (event.event === 'gone' || event.event === 'failed') this.#listeners.delete(event.enclosure);
+        if (event.event === 'gone' || event.event === 'failed') {
+          this.#listeners.delete(event.enclosure);
+          this.#surveyor.forget(event.enclosure);
+        }
         listener?.(event);
       }
     }

@@ -1,0 +1,140 @@
+"""Measures the files of a session in small steps. The tree is hostile: it can change under the walk in any way."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+MAX_ENTRIES = 200_000
+# Directories that are held open at a time. Only nested ones that have siblings need that.
+MAX_OPEN = 256
+OVERDRAFT = 256 << 20
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class DiskMeter:
+    """Walks a tree again and again, by descriptors: names lead nowhere but into the directory at hand."""
+
+    def __init__(self, path: str) -> None:
+        self.is_measured = False
+        self.total = 0  # of the last walk that came to its end
+        self.path = path
+        self.limit = self.ceiling = 0
+        self._max_bytes = 0
+        self._bytes = 0
+        self._entries = 0
+        self._is_too_deep = False
+        self._is_stale = False
+        self._walk: Iterator[None] | None = None
+
+    def set_limit(self, max_bytes: int, tolerated: int) -> None:
+        """Allow this much, or what is tolerated already if that is more, but at most the ceiling."""
+        self.limit = max_bytes
+        self.ceiling = max_bytes + max(max_bytes, OVERDRAFT)
+        self.allow(tolerated)
+
+    def allow(self, size: int) -> None:
+        """Allow this size if it is above the limit, but at most the ceiling."""
+        self._max_bytes = max(self.limit, min(size, self.ceiling))
+
+    def expire(self) -> None:
+        """The tree may have changed. A walk that is under way goes on, but another one must follow it."""
+        self.is_measured = False
+        self._is_stale = self._walk is not None
+
+    def close(self) -> None:
+        """End a walk that is under way."""
+        self._walk = None
+
+    def is_over(self, seconds: float) -> bool:
+        """Continue the walk for a moment. Returns whether it has already found too much."""
+        return self._continue(seconds, stop_when_over=True)
+
+    def measure(self, seconds: float) -> int | None:
+        """Continue the walk for a moment. Returns the size if a walk has come to its end, else None."""
+        self._continue(seconds, stop_when_over=False)
+        return self.total if self.is_measured else None
+
+    def _continue(self, seconds: float, *, stop_when_over: bool) -> bool:
+        deadline = time.monotonic() + seconds
+        if self._walk is None:
+            self._walk = self._walk_once()
+        for _ in self._walk:
+            if stop_when_over and self._is_over():
+                return True
+            if time.monotonic() > deadline:
+                return False
+        self._walk = None
+        self.total = self._bytes
+        self.is_measured, self._is_stale = not self._is_stale, False
+        return stop_when_over and self._is_over()
+
+    def _is_over(self) -> bool:
+        return self._bytes > self._max_bytes or self._entries > MAX_ENTRIES or self._is_too_deep
+
+    def _walk_once(self) -> Iterator[None]:
+        """Count everything below the root, one entry at a time."""
+        self._bytes = self._entries = 0
+        self._is_too_deep = False
+        pending: list[tuple[int, list[str]]] = []  # open directories, and the directories in each that are still to do
+        try:
+            directory = _open(self.path, None)
+            while directory is not None:
+                inner: list[str] = []
+                pending.append((directory, inner))
+                yield from self._count(directory, inner)
+                if len(pending) >= MAX_OPEN:
+                    self._is_too_deep = True  # no program that means well nests directories like that
+                    yield
+                    return
+                directory = _descend(pending)
+        finally:
+            for fd, _ in pending:
+                os.close(fd)
+
+    def _count(self, directory: int, inner: list[str]) -> Iterator[None]:
+        try:
+            listing = os.scandir(directory)
+        except OSError:
+            return  # unreadable or gone: what is below it cannot grow unseen for long
+        with listing:
+            for entry in _entries(listing):
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                self._entries += 1
+                self._bytes += facts.st_blocks * 512
+                if stat.S_ISDIR(facts.st_mode):
+                    inner.append(entry.name)
+                yield
+
+
+def _descend(pending: list[tuple[int, list[str]]]) -> int | None:
+    """Open the next directory. One without further directories is closed, so a deep tree takes no more descriptors."""
+    while pending:
+        parent, names = pending[-1]
+        opened = _open(names.pop(), parent) if names else None
+        if not names:
+            pending.pop()
+            os.close(parent)
+        if opened is not None:
+            return opened
+    return None
+
+
+def _open(name: str, parent: int | None) -> int | None:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=parent)
+    except OSError:  # gone, locked, or something else by now
+        return None
+
+
+def _entries(listing: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    """Yield entries of a directory that may change meanwhile; stops at an error."""
+    try:
+        yield from listing
+    except OSError:
+        return

@@ -1,0 +1,186 @@
+"""Reads what /proc and control groups say about the processes of a session."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from _vivarium.record import Record
+
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+# Which fields of /proc/PID/stat follow the name, counted from the state.
+_STATE, _TIMES, _THREADS, _START, _RESIDENT = 0, slice(11, 15), 17, 19, 21
+_READ = 8192
+
+
+class Place(Record):
+    """Where the processes of an enclosure are found: in its control group, or below its first processes."""
+
+    pid1: int
+    worker: int  # as long as it is a child of the zygote, else 0
+    group: str | None  # the directory of its control group
+
+
+class Sample(Record):
+    """What one look at a process found."""
+
+    pid: int
+    name: str
+    is_ended: bool
+    cpu_s: float  # with that of children that have ended
+    threads: int
+    started: int  # together with the pid it identifies a process
+    resident_bytes: int
+
+
+class Processes:
+    """Finds the processes of enclosures. Where no fresh /proc can be mounted, it has pids of the outer namespace."""
+
+    def __init__(self) -> None:
+        self._proc_is_own = os.readlink("/proc/self") == str(os.getpid())
+        self._outer: dict[int, int] = {}
+
+    def of(self, place: Place) -> list[int]:
+        """Return the pids of everything in an enclosure, as /proc has them."""
+        members = _members(place.group) if place.group is not None else None
+        if members is not None:
+            return self._translated(members)
+        return _tree(self._translated([pid for pid in (place.worker, place.pid1) if pid]))
+
+    def _translated(self, pids: list[int]) -> list[int]:
+        if self._proc_is_own:
+            return pids
+        if any(pid not in self._outer for pid in pids):
+            self._outer = _outer_pids()
+        return [self._outer[pid] for pid in pids if pid in self._outer]
+
+
+def sample(pid: int) -> Sample | None:
+    """Look at a process; None if it is gone."""
+    text = _read(f"/proc/{pid}/stat")
+    if text is None:
+        return None
+    head, _, tail = text.rpartition(b")")  # a process can call itself anything
+    fields = tail.split()
+    return Sample(
+        pid=pid,
+        name=head.partition(b"(")[2].decode("utf-8", "replace"),
+        is_ended=fields[_STATE] == b"Z",
+        cpu_s=sum(map(int, fields[_TIMES])) / CLOCK_TICKS,
+        threads=int(fields[_THREADS]),
+        started=int(fields[_START]),
+        resident_bytes=int(fields[_RESIDENT]) * PAGE,
+    )
+
+
+def main_thread_s(pid: int) -> float:
+    """Return the processor time of the main thread of a process."""
+    text = _read(f"/proc/{pid}/task/{pid}/stat")
+    return sum(map(int, text.rpartition(b")")[2].split()[11:13])) / CLOCK_TICKS if text is not None else 0.0
+
+
+def inner_pid(pid: int) -> int:
+    """Return the number of a process in its own pid namespace, or 0 if it is gone."""
+    return _status(pid, (b"NSpid",)).get(b"NSpid", 0)
+
+
+def anonymous_and_shared_bytes(pid: int) -> tuple[int, int]:
+    """Return the memory of a process that belongs to no file: its own, and that which it may share with others."""
+    found = _status(pid, (b"RssAnon", b"RssShmem"))
+    return found.get(b"RssAnon", 0) * 1024, found.get(b"RssShmem", 0) * 1024
+
+
+def parent_pid() -> int:
+    """Return the pid of our parent, as /proc has it."""
+    return _status("self", (b"PPid",)).get(b"PPid", 0)
+
+
+def _status(pid: int | str, keys: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Return numbers from /proc/PID/status; of several in a line the last, apart from a unit."""
+    found: dict[bytes, int] = {}
+    for line in (_read(f"/proc/{pid}/status") or b"").split(b"\n"):
+        key, _, value = line.partition(b":")
+        if key in keys:
+            found[key] = int(value.replace(b"kB", b"").split()[-1])
+    return found
+
+
+def _members(group: str) -> list[int] | None:
+    """Return the processes in a control group, or None if it is gone."""
+    try:
+        fd = os.open(f"{group}/cgroup.procs", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        return _none_if_gone(error)
+    try:
+        chunks = []
+        while chunk := os.read(fd, 1 << 16):
+            chunks.append(chunk)
+    except OSError as error:
+        return _none_if_gone(error)
+    finally:
+        os.close(fd)
+    return [int(pid) for pid in b"".join(chunks).split() if pid != b"0"]  # 0 is a process of another namespace
+
+
+def _none_if_gone(error: OSError) -> None:
+    if isinstance(error, FileNotFoundError) or error.errno == errno.ENODEV:  # removed while it was open
+        return
+    raise error
+
+
+def _tree(roots: list[int]) -> list[int]:
+    """Return `roots` and all processes below them, each once."""
+    seen: set[int] = set()
+    pending = list(roots)
+    while pending:
+        pid = pending.pop()
+        if pid not in seen:
+            seen.add(pid)
+            pending += _children(pid)
+    return list(seen)
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                children += map(int, file.read().split())
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, ProcessLookupError)):
+            return children  # the process ended while we looked
+        raise
+    return children
+
+
+def _outer_pids() -> dict[int, int]:
+    """Return the pids of the outer namespace by those of our own."""
+    depth = len(_namespace_pids("self"))
+    found = {}
+    for name in os.listdir("/proc"):
+        numbers = _namespace_pids(name) if name.isdigit() else []
+        if len(numbers) >= depth > 1:
+            found[numbers[depth - 1]] = numbers[0]
+    return found
+
+
+def _namespace_pids(name: str) -> list[int]:
+    for line in (_read(f"/proc/{name}/status") or b"").split(b"\n"):
+        if line.startswith(b"NSpid:"):
+            return [int(number) for number in line.split()[1:]]
+    return []  # it has just ended
+
+
+def _read(path: str) -> bytes | None:
+    """Return the start of a small file of the kernel, or None if its process is gone."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    try:
+        return os.read(fd, _READ)
+    except ProcessLookupError:
+        return None
+    finally:
+        os.close(fd)

@@ -1,0 +1,108 @@
+"""The surveyor's loop: it takes orders and questions of the host, and looks at sessions when their time comes."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+
+from _vivarium.channel import Channel
+from _vivarium.protocol import Closed
+from _vivarium.record import Record
+from _vivarium.surveyor.processes import Place
+from _vivarium.surveyor.watch import Limits, Watch
+from _vivarium.values.hints import Any, NoReturn
+
+MAX_PROBLEM = 300
+
+
+class SurveySettings(Record):
+    """What the surveyor has to know of its zygote."""
+
+    sessions: str  # the directory that holds the homes of all sessions
+    forked_name: str  # what processes are called that the zygote has forked
+
+
+class Surveyor:
+    """Measures all sessions of one zygote.
+
+    A message names an operation. One with a request number is a question: what the operation returns is sent back as
+    `value`, and what it raises as `problem`.
+    """
+
+    def __init__(self, channel: Channel, settings: SurveySettings) -> None:
+        self._channel = channel
+        self._settings = settings
+        self._watch = Watch(settings.forked_name, self._report_overstepping)
+        self._epoll = select.epoll()
+        self._readers: dict[int, Callable[[], None]] = {}
+        self._operations: dict[str, Callable[[dict[str, Any]], object]] = {
+            "watch": self._add_watch,
+            "rest": self._add_watch,
+            "unwatch": self._remove_watch,
+        }
+
+    def serve(self) -> NoReturn:
+        """Work until the host is gone."""
+        self._epoll.register(self._channel.fileno(), select.EPOLLIN)
+        try:
+            self._handle_all(self._channel.take())
+            while True:
+                self._epoll.modify(self._channel.fileno(), self._channel.events())
+                for fd, events in self._epoll.poll(self._watch.next_tick_s()):
+                    if fd != self._channel.fileno():
+                        self._readers[fd]()
+                    elif events & ~select.EPOLLOUT:
+                        self._handle_all(self._channel.receive())
+                self._channel.flush()
+                self._watch.tick()
+        except Closed:
+            os._exit(0)
+
+    def read_from(self, fd: int, reader: Callable[[], None]) -> None:
+        """Have `reader` called whenever there is something to read from a descriptor."""
+        self._readers[fd] = reader
+        self._epoll.register(fd, select.EPOLLIN)
+
+    def _handle_all(self, messages: list[dict[str, Any]]) -> None:
+        for message in messages:
+            self._handle(message)
+
+    def _handle(self, message: dict[str, Any]) -> None:
+        """Do what a message asks for. Whatever goes wrong concerns this message alone."""
+        value, problem = None, None
+        try:
+            value = self._operations[message["op"]](message)
+        except Closed:
+            raise
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"[:MAX_PROBLEM]
+        if "request" in message:
+            self._channel.send({"event": "answer", "request": message["request"], "problem": problem, "value": value})
+        elif problem is not None:
+            self._channel.send({"event": "failed", "enclosure": message.get("enclosure", ""), "problem": problem})
+
+    def _add_watch(self, order: dict[str, Any]) -> None:
+        place = order["place"]
+        self._watch.add(
+            order["enclosure"],
+            Place(pid1=place["pid1"], worker=place["worker"], group=place["group"]),
+            f"{self._settings.sessions}/{place['workspace']}",
+            Limits(
+                worker=order["worker"],
+                dormant=frozenset(order["dormant"]),
+                memory_bytes=order["memoryBytes"],
+                cpu_s=order["cpuMs"] and order["cpuMs"] / 1000,
+                busy_s=order["busyMs"] and order["busyMs"] / 1000,
+                is_resting=order["op"] == "rest",
+                is_told=order["isTold"],
+            ),
+            order["diskBytes"],
+        )
+
+    def _remove_watch(self, order: dict[str, Any]) -> None:
+        self._watch.remove(order["enclosure"])
+
+    def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
+        """Report that a limit was passed. The host decides what happens, as it does at a timeout."""
+        self._channel.send({"event": "overstepped", "enclosure": name, "cause": cause, "leftovers": leftovers})

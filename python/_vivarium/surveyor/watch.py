@@ -1,0 +1,211 @@
+"""Measures enclosures from outside: resident memory, processor time and workspace size of all their processes.
+
+During a run it looks ten times a second. Between runs it looks as often while something works in the enclosure, and
+seldom once all is quiet. With many enclosures it looks less often, so that it never takes more than its share.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from _vivarium.record import Fields
+from _vivarium.surveyor.disk import DiskMeter
+from _vivarium.surveyor.processes import (
+    Place,
+    Processes,
+    Sample,
+    anonymous_and_shared_bytes,
+    inner_pid,
+    main_thread_s,
+    parent_pid,
+    sample,
+)
+
+TICK_S = 0.1
+# The longest pauses between looks at a quiet enclosure: one in which a process may wake up at any time, and any other.
+LIGHT_SLEEP_S = 1.0
+DEEP_SLEEP_S = 5.0
+MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
+# After looking at what is due, the surveyor rests this many times as long as that took on its processor.
+PAUSE = 3
+# Other messages are read at least this often.
+PASS_S = 0.05
+# For the disks of all enclosures that are due, together.
+DISK_S = 0.02
+LEAST_DISK_S = 0.001
+
+
+class Measurement(Fields):
+    """What one look at an enclosure found. Times count from the start of its processes."""
+
+    cpu_s: float = -1.0
+    busy_s: float = 0.0  # of the worker's main thread alone
+    memory_bytes: int = 0
+    leftovers: int = 0  # processes besides pid 1, the worker and its twins
+    threads: int = 1  # of the worker
+
+
+class Limits(Fields):
+    """What an enclosure may use, and which of its processes are which."""
+
+    worker: int  # this and the next as pids inside the enclosure
+    dormant: frozenset[int]
+    memory_bytes: int
+    cpu_s: float | None
+    busy_s: float | None
+    is_resting: bool  # no run is on
+    is_told: bool  # the host has reported the size of its files already
+
+
+class WatchedEnclosure:
+    """One enclosure: what it may use, and what was seen of it."""
+
+    def __init__(self, name: str, place: Place, disk: DiskMeter) -> None:
+        self.name = name
+        self.place = place
+        self.disk = disk
+        self.limits = Limits(0, frozenset(), 0, None, None, False, False)
+        self.before: Measurement | None = None  # the look that times count from; the next one if there is none
+        self.last = Measurement()
+        self.interval_s = TICK_S
+        self.next_s = 0.0
+        self.inner: dict[tuple[int, int], int] = {}  # pids inside the enclosure, by pid and start
+
+
+class Watch:
+    """Looks at each enclosure when its time comes. It reports one that is over a limit, and stops watching it."""
+
+    def __init__(self, forked_name: str, overstepped: Callable[[str, str, int], None]) -> None:
+        self._processes = Processes()
+        self._forked_name = forked_name
+        self._overstepped = overstepped
+        self._watched: dict[str, WatchedEnclosure] = {}
+        self._tolerated: dict[str, int] = {}  # sizes of directories over their limit, which may only shrink
+        self._not_before_s = 0.0
+        self._inherited_bytes = 0
+
+    def add(self, name: str, place: Place, home: str, limits: Limits, disk_bytes: int) -> None:
+        """Watch an enclosure from now on. This replaces an earlier order for it, and takes no look by itself."""
+        watched = self._watched.get(name)
+        if watched is None:
+            watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home))
+        is_next_rest = watched.limits.is_resting and limits.is_resting and watched.next_s > 0
+        watched.place, watched.limits, watched.before, watched.interval_s = place, limits, None, TICK_S
+        watched.disk.set_limit(disk_bytes, self._tolerated.get(home, 0))
+        watched.disk.expire()
+        limits.is_told = limits.is_told and limits.is_resting  # a run is held to what was measured before it
+        soon = time.monotonic() + TICK_S
+        # Short runs in a row each end in a rest. They must not bring the next look forward, nor put it off.
+        watched.next_s = min(watched.next_s, soon) if is_next_rest else 0.0
+
+    def remove(self, name: str) -> None:
+        """Stop watching an enclosure."""
+        self._watched.pop(name, None)
+
+    def next_tick_s(self) -> float:
+        """Return how long the loop may sleep, or -1 for ever."""
+        if not self._watched:
+            return -1
+        due = max(self._not_before_s, min(watched.next_s for watched in self._watched.values()))
+        return max(0.0, due - time.monotonic())
+
+    def tick(self) -> None:
+        """Look at those whose time has come, the longest overdue first."""
+        start = time.monotonic()
+        if start < self._not_before_s or not self._watched:
+            return
+        used = time.process_time()
+        due = sorted((one for one in self._watched.values() if one.next_s <= start), key=lambda one: one.next_s)
+        disk_s = max(LEAST_DISK_S, DISK_S / max(1, len(due)))
+        for watched in due:
+            self._look_once(watched, disk_s)
+            if time.monotonic() - start > PASS_S:
+                break
+        self._not_before_s = time.monotonic() + PAUSE * (time.process_time() - used)
+
+    def _look_once(self, watched: WatchedEnclosure, disk_s: float) -> None:
+        try:
+            cause = self._judge(watched, disk_s)
+        except OSError:  # out of descriptors, for one: look again next time
+            cause = None
+        if cause is not None:
+            self.remove(watched.name)
+            self._overstepped(watched.name, cause, watched.last.leftovers)
+        watched.next_s = time.monotonic() + watched.interval_s
+
+    def _judge(self, watched: WatchedEnclosure, disk_s: float) -> str | None:
+        limits, seen = watched.limits, self._look(watched)
+        is_quiet = seen.cpu_s == watched.last.cpu_s
+        watched.last = seen
+        if watched.before is None:
+            watched.before = seen
+        elif limits.is_resting and watched.disk.is_measured and is_quiet:
+            is_alone = seen.leftovers == 0 and seen.threads == 1
+            watched.interval_s = min(2 * watched.interval_s, DEEP_SLEEP_S if is_alone else LIGHT_SLEEP_S)
+            return None  # no process has run since the last look, so nothing has changed
+        watched.interval_s = TICK_S
+        if seen.memory_bytes > limits.memory_bytes + MEMORY_SLACK:
+            return "memory"
+        if limits.cpu_s is not None and seen.cpu_s - watched.before.cpu_s > limits.cpu_s:
+            return "cpu"
+        if limits.busy_s is not None and seen.busy_s - watched.before.busy_s > limits.busy_s:
+            return "busy"
+        return "workspace" if self._is_too_large(watched, disk_s) else None
+
+    def _is_too_large(self, watched: WatchedEnclosure, disk_s: float) -> bool:
+        limits, disk = watched.limits, watched.disk
+        if limits.is_told:
+            limits.is_told = disk.measure(disk_s) is None
+            if not limits.is_told:
+                self._tolerate(disk)
+            return not limits.is_told and disk.total > disk.ceiling
+        if disk.is_over(disk_s):
+            return True
+        if limits.is_resting and disk.is_measured:
+            self._tolerate(disk)
+        return False
+
+    def _tolerate(self, disk: DiskMeter) -> None:
+        """Allow the present size. Removing files takes a run, which must not be ended for what was there before."""
+        disk.allow(disk.total)
+        if disk.total > disk.limit:
+            self._tolerated[disk.path] = disk.total
+        else:
+            self._tolerated.pop(disk.path, None)
+
+    def _look(self, watched: WatchedEnclosure) -> Measurement:
+        """Look at every process once. What it shares with others is told apart only where the sum may be too much."""
+        seen = Measurement(cpu_s=0.0)
+        counted: list[Sample] = []
+        known, watched.inner = watched.inner, {}
+        for pid in self._processes.of(watched.place):
+            found = sample(pid)
+            if found is None:
+                continue
+            key = (pid, found.started)
+            number = watched.inner[key] = known.get(key) or inner_pid(pid)
+            seen.cpu_s += found.cpu_s
+            if number in watched.limits.dormant and number != watched.limits.worker:
+                continue  # twins do not count as use of memory
+            counted.append(found)
+            if number == watched.limits.worker:
+                seen.threads = found.threads
+                seen.busy_s = main_thread_s(pid) if watched.limits.busy_s is not None else 0.0
+            elif not found.is_ended and number != 1 and pid != watched.place.pid1:  # a subreaper has any number
+                seen.leftovers += 1
+        seen.memory_bytes = sum(found.resident_bytes for found in counted)
+        if seen.memory_bytes > watched.limits.memory_bytes:
+            seen.memory_bytes = self._memory_bytes(counted)
+        return seen
+
+    def _memory_bytes(self, counted: list[Sample]) -> int:
+        """Return the memory of processes without files, and without what they share with the zygote."""
+        if not self._inherited_bytes:  # the zygote has all its libraries by now
+            self._inherited_bytes = anonymous_and_shared_bytes(parent_pid())[0]
+        total = 0
+        for found in counted:
+            anonymous, shared = anonymous_and_shared_bytes(found.pid)
+            inherited = self._inherited_bytes if found.name == self._forked_name else 0
+            total += max(0, anonymous - inherited) + shared
+        return total

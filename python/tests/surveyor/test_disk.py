@@ -1,0 +1,119 @@
+"""The size of a tree that its owner changes while it is measured."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+from _vivarium.surveyor.disk import MAX_ENTRIES, MAX_OPEN, DiskMeter
+
+LONG_S = 30.0
+NO_TIME_S = 0.0
+MB = 1 << 20
+
+
+class DiskMeterTest(unittest.TestCase):
+    """A tree and a place outside of it."""
+
+    def setUp(self) -> None:
+        self.base = tempfile.mkdtemp()
+        self.addCleanup(subprocess.run, ["rm", "-rf", self.base], check=True)
+        self.tree, self.outside = f"{self.base}/tree", f"{self.base}/outside"
+        os.mkdir(self.tree)
+        os.mkdir(self.outside)
+        self.meter = DiskMeter(self.tree)
+        self.meter.set_limit(MB, 0)
+
+    def write(self, path: str, size: int) -> None:
+        with open(path, "wb") as file:
+            file.write(b"x" * size)
+
+    def open_fds(self) -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    def test_everything_below_the_root_counts_and_links_are_not_followed(self) -> None:
+        os.makedirs(f"{self.tree}/a/b")
+        self.write(f"{self.tree}/a/b/file", 100_000)
+        self.write(f"{self.outside}/large", 4 * MB)
+        os.symlink(self.outside, f"{self.tree}/a/directory")
+        os.symlink(f"{self.outside}/large", f"{self.tree}/file")
+        size = self.meter.measure(LONG_S)
+        assert size is not None
+        self.assertTrue(100_000 <= size < 200_000, size)
+
+    def test_a_directory_that_becomes_a_link_leads_nowhere(self) -> None:
+        os.mkdir(f"{self.tree}/inner")
+        self.write(f"{self.outside}/large", 4 * MB)
+        walk = self.meter._walk_once()
+        next(walk)  # it has seen the directory, and has not entered it yet
+        os.rmdir(f"{self.tree}/inner")
+        os.symlink(self.outside, f"{self.tree}/inner")
+        for _ in walk:
+            pass
+        self.assertLess(self.meter._bytes, MB)
+
+    def test_a_root_that_is_a_link_or_is_missing_has_no_size(self) -> None:
+        os.symlink(self.outside, f"{self.base}/link")
+        self.write(f"{self.outside}/large", 4 * MB)
+        for name in ("link", "missing"):
+            self.assertEqual(DiskMeter(f"{self.base}/{name}").measure(LONG_S), 0)
+
+    def test_a_very_deep_tree_takes_few_descriptors_and_is_measured_whole(self) -> None:
+        directory = os.open(self.tree, os.O_RDONLY)
+        for _ in range(3000):
+            os.mkdir("d", dir_fd=directory)
+            inner = os.open("d", os.O_RDONLY, dir_fd=directory)
+            os.close(directory)
+            directory = inner
+        os.close(os.open("bottom", os.O_CREAT | os.O_WRONLY, dir_fd=directory))
+        os.close(directory)
+        before = self.open_fds()
+        self.assertFalse(self.meter.is_over(NO_TIME_S))
+        self.assertLess(self.open_fds(), before + 5)
+        self.meter.set_limit(100 * MB, 0)
+        self.assertFalse(self.meter.is_over(LONG_S))
+        self.assertEqual(self.meter._entries, 3001)
+        self.assertLessEqual(self.open_fds(), before)
+
+    def test_a_deep_tree_that_forks_everywhere_counts_as_too_large(self) -> None:
+        directory = os.open(self.tree, os.O_RDONLY)
+        for _ in range(MAX_OPEN + 10):
+            for name in ("a", "b"):
+                os.mkdir(name, dir_fd=directory)
+            self.addCleanup(os.close, directory)
+            directory = os.open(os.listdir(directory)[-1], os.O_RDONLY, dir_fd=directory)  # which is entered first
+        os.close(directory)
+        self.meter.set_limit(1 << 40, 0)
+        before = self.open_fds()
+        self.assertTrue(self.meter.is_over(LONG_S))
+        self.meter.close()
+        self.assertLessEqual(self.open_fds(), before)
+
+    def test_too_many_files_are_too_much_whatever_their_size(self) -> None:
+        self.meter._entries = MAX_ENTRIES + 1
+        self.assertTrue(self.meter._is_over())
+
+    def test_a_walk_that_was_under_way_when_the_tree_changed_is_followed_by_another(self) -> None:
+        for index in range(50):
+            self.write(f"{self.tree}/{index}", 10)
+        self.assertIsNone(self.meter.measure(NO_TIME_S))
+        self.meter.expire()
+        self.assertIsNone(self.meter.measure(LONG_S))
+        self.assertIsNotNone(self.meter.measure(LONG_S))
+        self.meter.expire()
+        self.assertIsNotNone(self.meter.measure(LONG_S))
+
+    def test_short_looks_come_to_an_end_also_when_the_tree_is_said_to_change_all_the_time(self) -> None:
+        for index in range(200):
+            self.write(f"{self.tree}/{index}", 10_000)
+        looks = 0
+        while not self.meter.is_over(NO_TIME_S):
+            self.meter.expire()
+            looks += 1
+            self.assertLess(looks, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+"""The surveyor as the host meets it: a process at the other end of a socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from _vivarium import protocol
+from _vivarium.channel import Channel
+from _vivarium.surveyor.server import Surveyor, SurveySettings
+
+MB = 1 << 20
+BUSY = "x = 1\nwhile True: x += 1"
+FILLING = "held = bytearray(300 << 20)\nimport time\ntime.sleep(60)"
+
+
+class SurveyorTest(unittest.TestCase):
+    """A surveyor in a process of its own."""
+
+    def setUp(self) -> None:
+        self.sessions = tempfile.mkdtemp()
+        os.mkdir(f"{self.sessions}/home")
+        self.host, theirs = socket.socketpair()
+        self.host.settimeout(20)
+        self.surveyor = os.fork()
+        if self.surveyor == 0:
+            self.host.close()
+            Surveyor(Channel(theirs.detach()), SurveySettings(self.sessions, "none")).serve()
+        theirs.close()
+        self.addCleanup(self.host.close)
+        self.addCleanup(os.waitpid, self.surveyor, 0)
+        self.addCleanup(os.kill, self.surveyor, signal.SIGKILL)
+
+    def start(self, program: str) -> int:
+        """Run a program as the pid 1 of an enclosure."""
+        process = subprocess.Popen(["python3", "-c", program])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process.pid
+
+    def order(self, op: str, pid: int, **fields: object) -> None:
+        """Send an order for an enclosure of that process."""
+        place = {"pid1": pid, "worker": 0, "group": None, "workspace": "home"}
+        usual = {"memoryBytes": 100 * MB, "cpuMs": None, "busyMs": None, "diskBytes": MB, "isTold": False}
+        known = {"enclosure": f"s{pid}", "worker": pid, "dormant": [], "place": place}
+        self.host.sendall(protocol.encode({"op": op, **known, **usual, **fields}))
+
+    def hear(self) -> dict:
+        """Return the next message of the surveyor."""
+        return protocol.receive(self.host.fileno())
+
+    def test_each_limit_is_noticed_and_told_with_its_enclosure(self) -> None:
+        self.host.setblocking(True)
+        greedy, busy, idle = self.start(FILLING), self.start(BUSY), self.start("import time; time.sleep(60)")
+        self.order("watch", greedy)
+        self.assertEqual(self.hear() | {"leftovers": 0}, overstep(greedy, "memory"))
+        self.order("watch", busy, cpuMs=200)
+        self.assertEqual(self.hear(), overstep(busy, "cpu"))
+        self.order("rest", busy, busyMs=200)
+        self.assertEqual(self.hear(), overstep(busy, "busy"))
+        self.order("watch", idle)
+        with open(f"{self.sessions}/home/file", "wb") as file:
+            file.write(b"x" * 2 * MB)
+        self.assertEqual(self.hear(), overstep(idle, "workspace"))
+
+    def test_orders_that_come_all_the_time_do_not_put_off_a_look(self) -> None:
+        greedy = self.start(FILLING)
+        deadline = time.monotonic() + 15
+        self.host.setblocking(False)
+        while time.monotonic() < deadline:
+            self.order("rest", greedy)
+            try:
+                self.host.recv(1, socket.MSG_PEEK)
+                break
+            except BlockingIOError:
+                time.sleep(0.005)
+        self.host.setblocking(True)
+        self.assertEqual(self.hear(), overstep(greedy, "memory"))
+
+    def test_a_question_that_cannot_be_answered_has_a_problem_for_an_answer(self) -> None:
+        self.host.setblocking(True)
+        self.host.sendall(protocol.encode({"op": "divine", "request": 7}))
+        answer = {"event": "answer", "request": 7, "problem": "KeyError: 'divine'", "value": None}
+        self.assertEqual(self.hear(), answer)
+
+    def test_an_order_that_makes_no_sense_is_told_and_the_others_are_kept(self) -> None:
+        self.host.setblocking(True)
+        busy = self.start(BUSY)
+        self.order("watch", busy, cpuMs=200)
+        self.host.sendall(protocol.encode({"op": "watch", "enclosure": "s0"}))
+        self.assertEqual(self.hear()["event"], "failed")
+        self.assertEqual(self.hear(), overstep(busy, "cpu"))
+
+    def test_it_ends_with_its_host(self) -> None:
+        self.host.close()
+        deadline = time.monotonic() + 10
+        while os.waitid(os.P_PID, self.surveyor, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
+
+
+class ChannelTest(unittest.TestCase):
+    """Frames that come and go in pieces."""
+
+    def setUp(self) -> None:
+        self.host, theirs = socket.socketpair()
+        self.channel = Channel(theirs.detach())
+        self.addCleanup(self.host.close)
+
+    def test_messages_are_complete_wherever_they_were_cut(self) -> None:
+        data = b"".join(protocol.encode({"n": n}) for n in range(20))
+        for size in (1, 3, 7, 50, len(data)):
+            heard = []
+            for start in range(0, len(data), size):
+                self.host.sendall(data[start : start + size])
+                heard += self.channel.receive()
+            self.assertEqual(heard, [{"n": n} for n in range(20)])
+
+    def test_a_host_that_does_not_read_is_not_waited_for(self) -> None:
+        for n in range(200):
+            self.channel.send({"n": n, "text": "x" * 10_000})
+        for n in range(200):
+            self.channel.flush()
+            self.assertEqual(protocol.receive(self.host.fileno())["n"], n)
+
+    def test_a_successor_begins_behind_its_token(self) -> None:
+        self.host.sendall(protocol.encode({"op": "old"})[:-2] + b"token" + protocol.encode({"op": "new"}))
+        self.channel.skip_past(b"token")
+        self.assertEqual(self.host.recv(5), b"token")
+        self.host.sendall(protocol.encode({"op": "newer"}))
+        self.assertEqual(self.channel.receive(), [{"op": "new"}, {"op": "newer"}])
+
+
+def overstep(pid: int, cause: str) -> dict:
+    """Return what the host is told."""
+    return {"event": "overstepped", "enclosure": f"s{pid}", "cause": cause, "leftovers": 0}
+
+
+if __name__ == "__main__":
+    unittest.main()
