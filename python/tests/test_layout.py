@@ -16,11 +16,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "values": (),
     "confine": ("record",),
     "cell": ("values",),
+    "ledger": ("values",),
     "display": ("values",),
     "enclosure": ("confine", "record", "protocol"),
-    "worker": ("cell", "confine", "display", "record", "values", "protocol"),
+    "worker": ("cell", "confine", "display", "ledger", "record", "values", "protocol"),
     "zygote": ("confine", "enclosure", "record", "values", "protocol", "worker"),
-    "jupyter": ("cell", "display", "values"),
+    "jupyter": ("cell", "display", "ledger", "values"),
     "payloads": (),
 }
 

@@ -18,10 +18,12 @@ from _vivarium import protocol
 from _vivarium.cell import source, trace
 from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
-from _vivarium.cell.variables import Ledger, inspect_variables
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
 from _vivarium.display.publisher import Publisher
+from _vivarium.ledger.describe import inspect_variables
+from _vivarium.ledger.ledger import Ledger
+from _vivarium.ledger.looks import only_looks
 from _vivarium.values import text as values
 from _vivarium.values.encode import encode_value
 from _vivarium.values.frames import export_frame, summarize_frames
@@ -63,7 +65,6 @@ class Worker:
         self._workspace = settings.workspace
         self._runner = Runner(settings.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
-        self._ledger.changes(self._runner.namespace)
         self._flags = 0
         self._results: list[bytes] = []
         self._twins = Twins(settings)
@@ -84,6 +85,7 @@ class Worker:
         self._runner.take_channels()
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         while True:
+            self._ledger.settle(self._runner.namespace, lambda: not self._poll.poll(0))
             if self._twins.is_due and not self._poll.poll(self._twins.delay_ms):
                 self._fork_twin()
                 continue
@@ -140,7 +142,7 @@ class Worker:
             done["error"] = None if _is_clean_exit(error) else trace.describe(error)
             del error
         self._armed = False
-        changes = self._ledger.changes(self._runner.namespace)
+        changes = self._ledger.end(self._runner.namespace, self._runner.own_modules)
         if any(changes.values()):
             done["variables"] = changes
             if not self._has_touched and not self._is_rehearsal:
@@ -161,17 +163,28 @@ class Worker:
             request["code"], filename=request["filename"], echo=request["echo"], flags=self._flags
         )
         self._flags = prepared.flags
-        if not prepared.looks_only:
+        is_look = only_looks(prepared.tree, self._runner.namespace)
+        if not is_look:
             self._begin_change()
+        self._begin_ledger(prepared, is_look)
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])
         try:
             try:
-                self._runner.run(prepared, print if request["echo"] == "all" else self._publisher.echo)
+                show = print if request["echo"] == "all" else self._publisher.echo
+                self._runner.run(prepared, show, imports=not is_look)
             finally:
                 self._publisher.end_run()  # also after an error: what was drawn before it counts
         finally:
             self._runner.flush()
+
+    def _begin_ledger(self, prepared: source.Prepared, is_look: bool) -> None:
+        """Note what the run may change. If others run beside it, that is everything."""
+        if self._runner.has_company:
+            self._ledger.begin(self._runner.namespace)
+        elif not is_look:
+            codes = [code for code, _ in prepared.pieces]
+            self._ledger.begin(self._runner.namespace, codes, self._runner.own_modules)
 
     def _begin_change(self) -> None:
         self._has_touched = True

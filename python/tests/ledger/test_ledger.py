@@ -6,7 +6,8 @@ import time
 import unittest
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from _vivarium.cell.variables import Ledger, inspect_variables
+from _vivarium.ledger.describe import inspect_variables
+from _vivarium.ledger.ledger import Ledger
 
 try:
     import numpy
