@@ -6,9 +6,10 @@ import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
+from itertools import islice
 
 from _vivarium.ledger import tables
-from _vivarium.ledger.kinds import is_class, is_variable
+from _vivarium.ledger.kinds import is_class
 from _vivarium.values.hints import TypedDict
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
@@ -29,31 +30,35 @@ class Variable(TypedDict):
     name: str
     type: str
     description: str
-    sizeBytes: int
+    sizeBytes: int | None
 
 
 def inspect_variables(namespace: dict[str, object], injected: Mapping[str, object] | None = None) -> list[Variable]:
-    """Describe the variables, sorted by name. Of more than a few thousand, the newest are described."""
-    known = injected or {}
-    found = [
-        (name, value)
-        for name, value in entries(namespace)
-        if is_variable(name, value) and not (name in known and known[name] is value)
-    ]
-    return [
+    """Describe the variables, sorted by name. Beyond a few thousand, a last entry counts those not described."""
+    found = variables_in(namespace, injected or {})
+    shown: list[Variable] = [
         {"name": short(name), "type": type_name(value), "description": _describe(value), "sizeBytes": _size_of(value)}
-        for name, value in sorted(found[-LIMIT:], key=lambda item: item[0])
+        for name, value in sorted(islice(reversed(found.items()), LIMIT), key=lambda item: item[0])
     ]
+    left_out = len(found) - len(shown)
+    if left_out:
+        text = f"{left_out} older variables are not listed"
+        shown.append({"name": "…", "type": "", "description": text, "sizeBytes": None})
+    return shown
 
 
-def entries(namespace: dict[str, object]) -> list[tuple[str, object]]:
-    """Return names and values. A thread of the program may add a variable meanwhile."""
-    for _ in range(3):
-        try:
-            return list(namespace.items())
-        except RuntimeError:
-            continue
-    return []
+def variables_in(namespace: dict[str, object], injected: Mapping[str, object]) -> dict[str, object]:
+    """Return the variables. Names with a leading underscore, modules and `injected` do not count."""
+    module = types.ModuleType
+    found = {
+        name: value
+        for name, value in dict(namespace).items()  # a thread of the program may add a variable meanwhile
+        if type(name) is str and not name.startswith("_") and type(value) is not module
+    }
+    for name, value in injected.items():
+        if name in found and found[name] is value:
+            del found[name]
+    return found
 
 
 def short(name: str) -> str:

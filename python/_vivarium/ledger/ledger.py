@@ -12,17 +12,16 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from types import CodeType
 
-from _vivarium.ledger.describe import entries
-from _vivarium.ledger.kinds import ATOMS, NUMBERS, TEXTS, is_variable
+from _vivarium.ledger.describe import variables_in
+from _vivarium.ledger.kinds import ATOMS, NUMBERS, is_variable
 from _vivarium.ledger.marks import Mark
 from _vivarium.ledger.parts import Marks
 from _vivarium.ledger.reach import Reach
-from _vivarium.ledger.scope import Changes, Found, Patience, Scope
+from _vivarium.ledger.scope import CERTAIN, Changes, Found, Patience, Scope
 
 LEAST_S = 0.002  # time to look at variables, at least
 MOST_S = 1.0
 SHARE = 0.1  # of the time of the run
-SHORT_TEXT = 64
 # Names that running a cell may set by itself.
 _IMPLICIT = ("_", "__annotations__", "__annotate__", "__conditional_annotations__", "__warningregistry__")
 
@@ -66,7 +65,8 @@ class Ledger:
         if scope is None:
             return found.told()
         spent = time.perf_counter() - scope.started
-        patience = Patience(min(MOST_S, max(LEAST_S, spent * SHARE)))
+        mentioned = sum(name in scope.ids for name in scope.reach.names) if scope.reach.is_everything else CERTAIN
+        patience = Patience(min(MOST_S, max(LEAST_S, spent * SHARE)), mentioned)
         if scope.reach.is_everything:
             self._compare_all(namespace, scope, found, patience)
         else:
@@ -140,14 +140,12 @@ class Ledger:
         return {name: None for name in self._marks.names() if _references(namespace, name) > alone}
 
     def _note_all(self, namespace: dict[str, object], scope: Scope) -> None:
-        patience = Patience(LEAST_S)
-        for name, value in entries(namespace):
-            kind = id(type(value))
-            if kind in NUMBERS or (kind in TEXTS and len(value) <= SHORT_TEXT):  # type: ignore[arg-type]
-                if self._counts(name, value):
-                    scope.ids[name] = id(value)
-                    scope.atoms[name] = value
-            else:
+        present = variables_in(namespace, self._injected)
+        scope.ids = dict(zip(present, map(id, present.values())))
+        scope.atoms = {name: value for name, value in present.items() if id(type(value)) in NUMBERS}
+        patience = Patience(LEAST_S, 0)
+        for name, value in present.items():
+            if name not in scope.atoms:
                 self._note_one(name, value, scope, patience)
 
     def _add_imported(self, namespace: dict[str, object], scope: Scope, own: frozenset[str], found: Found) -> None:
@@ -190,17 +188,17 @@ class Ledger:
             found.unseen += max(0, -surprise - len(gone))
 
     def _compare_all(self, namespace: dict[str, object], scope: Scope, found: Found, patience: Patience) -> None:
-        now = {name: value for name, value in entries(namespace) if self._counts(name, value)}
-        for name in [name for name in scope.ids if name not in now]:
+        ids, atoms = scope.ids, scope.atoms
+        now = variables_in(namespace, self._injected)
+        for name in [name for name in ids if name not in now]:
             self._remove(name, found)
-        mentioned = {name: now[name] for name in scope.reach.names if name in now}
-        for name, value in {**mentioned, **now}.items():
+        suspects = {name: value for name, value in now.items() if name not in atoms or ids[name] != id(value)}
+        mentioned = {name: suspects[name] for name in scope.reach.names if name in suspects}
+        for name, value in {**mentioned, **suspects}.items():
             self._compare_one(name, value, scope, found, patience)
 
     def _compare_one(self, name: str, value: object, scope: Scope, found: Found, patience: Patience) -> None:
         if name in scope.atoms:
-            if value is scope.atoms[name]:
-                return
             scope.before[name] = Mark(scope.atoms[name]).digest
         digest = self._mark(name, value, patience)
         if name not in scope.ids:

@@ -11,22 +11,21 @@ import builtins
 import gc
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from types import CodeType, FunctionType, ModuleType
 
-from _vivarium.ledger import tables
-from _vivarium.ledger.kinds import ATOMS, MAIN, is_class, is_library_class, is_library_module, names_in
+from _vivarium.ledger.kinds import ATOMS, MAIN, is_library_class, is_library_module, names_in
 from _vivarium.ledger.mentions import REACHES_ALL, mentions_of
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
-from _vivarium.values.shapes import mro_of
+from _vivarium.values.shapes import mro_of, package_of
 
 LIMIT = 10_000  # references followed
 LARGE = 512  # larger containers are entered only if a sample holds anything but numbers and text
 SAMPLE = 64
+_OURS = "_vivarium"
 _SEQUENCES = {id(list), id(tuple)}
-_SETS = {id(set), id(frozenset)}
 _referent = weakref.ref.__call__
 
 
@@ -43,6 +42,7 @@ class Reach:
         self._own = own
         self._left = LIMIT
         self._waiting: list[Any] = []
+        self._ways: dict[int, Callable[[Reach, Any], None]] = {}  # by id of the type
 
     def follow(self, codes: Iterable[CodeType]) -> None:
         """Follow everything that the code mentions."""
@@ -90,36 +90,39 @@ class Reach:
 
     def _enter(self, value: Any) -> None:
         kind = type(value)
-        if kind is FunctionType:
-            self._enter_function(value)
-        elif kind is dict:
-            self._enter_mapping(value)
-        elif id(kind) in _SEQUENCES or id(kind) in _SETS:
-            self._enter_container(value)
-        elif kind is member("numpy", "ndarray"):
-            self._enter_array(value)
-        elif any(parent is ModuleType for parent in mro_of(kind)):
-            self._enter_module(value)
-        elif is_class(value):
-            if not is_library_class(value, self._own):
-                self._meet_all(gc.get_referents(value))
-        elif any(parent is weakref.ref for parent in mro_of(kind)):
-            self._meet((_referent(value),))
-        else:
-            base = tables.base_of(value)
-            if base is not None:
-                self._meet((base,))
-            self._meet_all(gc.get_referents(value))
+        way = self._ways.get(id(kind))
+        if way is None:
+            way = self._ways[id(kind)] = _way_into(kind)
+        way(self, value)
 
     def _meet_all(self, values: list[Any]) -> None:
         self._left -= len(values)
         self._meet(values)
 
+    def _enter_object(self, value: Any) -> None:
+        self._meet_all(gc.get_referents(value))
+
+    def _enter_nothing(self, value: Any) -> None:
+        """Stop at our own objects: `display` and the streams lead to the whole session."""
+
+    def _enter_class(self, value: type) -> None:
+        if not is_library_class(value, self._own):
+            self._meet_all(gc.get_referents(value))
+
+    def _enter_reference(self, value: Any) -> None:
+        self._meet((_referent(value),))
+
+    def _enter_view(self, value: memoryview) -> None:
+        self._meet((value.obj,))
+
     def _enter_function(self, value: FunctionType) -> None:
-        self._meet_all([value.__closure__, value.__defaults__, value.__kwdefaults__, value.__dict__])
         space = value.__globals__
-        if space is not self._namespace and is_library_module(space.get("__name__"), self._own):
-            module = sys.modules[space["__name__"]]
+        name: Any = space.get("__name__")
+        if type(name) is str and name.startswith(_OURS):
+            return
+        self._meet_all([value.__closure__, value.__defaults__, value.__kwdefaults__, value.__dict__])
+        if space is not self._namespace and is_library_module(name, self._own):
+            module = sys.modules[name]
             if any(parent is ModuleType for parent in mro_of(type(module))) and names_in(module) is space:
                 return
         self._mention(mentions_of((value.__code__,)), space)
@@ -129,7 +132,7 @@ class Reach:
         if space is self._namespace or (type(space) is dict and space.get("__name__") == MAIN):
             self.is_everything = True
         elif type(space) is dict and not is_library_module(space.get("__name__"), self._own):
-            self._meet_all(list(space.values()))
+            self._meet_all([one for name, one in space.items() if not (type(name) is str and name.startswith("__"))])
 
     def _enter_mapping(self, value: dict[Any, Any]) -> None:
         if value is self._namespace:
@@ -156,6 +159,32 @@ class Reach:
             sample = value.flat[:: max(1, value.size // SAMPLE)].tolist()
             if not _is_plain(sample):
                 self._meet_some(value.flat, value.size)
+
+
+def _way_into(kind: type) -> Callable[[Reach, Any], None]:
+    """Return how to follow what values of a type refer to."""
+    if id(kind) in _EXACT:
+        return _EXACT[id(kind)]
+    if kind is member("numpy", "ndarray"):
+        return Reach._enter_array
+    if package_of(kind) == _OURS:
+        return Reach._enter_nothing
+    ways = (_DERIVED.get(id(parent)) for parent in mro_of(kind))
+    return next((way for way in ways if way is not None), Reach._enter_object)
+
+
+# Objects of derived classes hold attributes besides their elements, so for containers the exact type counts.
+_EXACT: dict[int, Callable[[Reach, Any], None]] = {
+    id(FunctionType): Reach._enter_function,
+    id(dict): Reach._enter_mapping,
+    **dict.fromkeys((id(list), id(tuple), id(set), id(frozenset)), Reach._enter_container),
+    id(memoryview): Reach._enter_view,
+}
+_DERIVED: dict[int, Callable[[Reach, Any], None]] = {
+    id(type): Reach._enter_class,
+    id(ModuleType): Reach._enter_module,
+    id(weakref.ref): Reach._enter_reference,
+}
 
 
 def _is_plain(values: Iterable[Any]) -> bool:

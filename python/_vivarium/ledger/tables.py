@@ -13,7 +13,8 @@ from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
 from _vivarium.values.shapes import package_of
 
-WHOLE_BYTES = 2 << 20  # data up to this size is read as a whole
+WHOLE_BYTES = 4 << 20  # data up to this size is read as a whole, which takes a millisecond
+LABEL_BYTES = 1 << 20
 SAMPLE_ITEMS = 16_384
 SAMPLE_LABELS = 64
 SAMPLE_COLUMNS = 256
@@ -202,6 +203,8 @@ def _arrow_buffers(value: Any) -> list[Any]:
 def _mark_index(value: Any, mark_all: MarkAll) -> tuple[object, ...]:
     if type(value) is member("pandas", "RangeIndex"):
         return value.start, value.stop, value.step
+    if type(value) is not member("pandas", "MultiIndex"):
+        return (*mark_all([value.name]), *_mark_column(value.array, mark_all, LABEL_BYTES))
     step = max(1, len(value) // SAMPLE_LABELS)
     return len(value), *_marks_of_labels(value[::step], mark_all)
 

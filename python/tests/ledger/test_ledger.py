@@ -194,6 +194,11 @@ class Described(unittest.TestCase):
         self.assertEqual(found["o"]["description"], "Plain object")
         self.assertEqual(len(found["t"]["description"]), 200)
 
+    def test_variables_that_are_not_described_are_counted(self) -> None:
+        found = inspect_variables({f"v{number}": number for number in range(7_000)})
+        self.assertEqual((len(found), found[0]["name"]), (5_001, "v2000"))
+        self.assertEqual(found[-1]["description"], "2000 older variables are not listed")
+
 
 @unittest.skipIf(numpy is None or pandas is None, "numpy and pandas are not installed")
 class Tables(unittest.TestCase):

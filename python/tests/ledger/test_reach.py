@@ -212,13 +212,13 @@ class Costs(unittest.TestCase):
         compiled = compile(code, "<test>", "exec")
         times = []
         for _ in range(20):
-            started = time.perf_counter()
+            started = time.thread_time()
             session.ledger.begin(session.space, [compiled])
-            began = time.perf_counter()
+            began = time.thread_time()
             exec(compiled, session.space)
-            ended = time.perf_counter()
+            ended = time.thread_time()
             session.ledger.end(session.space)
-            times.append(time.perf_counter() - ended + began - started)
+            times.append(time.thread_time() - ended + began - started)
         return min(times)
 
     def test_a_hundred_thousand_variables_cost_nothing_that_is_not_touched(self) -> None:
