@@ -16,6 +16,7 @@ import { measureOnce } from './rows/once.ts';
 import { measureOutput } from './rows/output.ts';
 import { measureRecovery } from './rows/recovery.ts';
 import { measureStart } from './rows/start.ts';
+import { measureState } from './rows/state.ts';
 
 const USAGE = 'Usage: npm run bench -- [--quick] [--sessions N] [--only NAME,...] [--json FILE]';
 const SESSIONS = { quick: 20, full: 1000 };
@@ -52,6 +53,7 @@ async function main(): Promise<number> {
   };
   const { rows, failures } = await measureAll(options.only, {
     live: () => measureLive(bench),
+    state: () => measureState(bench),
     start: () => measureStart(bench),
     once: () => measureOnce(bench),
     recovery: () => measureRecovery(bench),

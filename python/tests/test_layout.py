@@ -16,13 +16,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "values": (),
     "confine": ("record",),
     "cell": ("values",),
+    "ledger": ("values",),
     "display": ("values",),
     "enclosure": ("confine", "record", "protocol"),
-    "worker": ("cell", "confine", "display", "record", "values", "protocol"),
+    "worker": ("cell", "confine", "display", "ledger", "record", "values", "protocol"),
     "channel": ("values", "protocol"),
     "surveyor": ("channel", "record", "values", "protocol"),
     "zygote": ("channel", "confine", "enclosure", "record", "values", "protocol", "surveyor", "worker"),
-    "jupyter": ("cell", "display", "values"),
+    "jupyter": ("cell", "display", "ledger", "values"),
     "payloads": (),
 }
 

@@ -19,6 +19,7 @@ export const VariableChanges = z.object({
   changed: Names,
   removed: Names,
   omitted: z.int().nonnegative().optional(),
+  unseen: z.int().nonnegative().optional(),
 });
 
 const DataFrameSummary = z.object({

@@ -155,9 +155,11 @@ export interface VariableChanges {
   readonly removed: readonly string[];
   /** How many further names did not fit. */
   readonly omitted?: number | undefined;
+  /** How many further variables may have changed; there was no time to look at them. */
+  readonly unseen?: number | undefined;
 }
 
-/** A variable as `inspect` shows it. */
+/** A variable as `inspect` shows it. Of more than 5,000 the newest are shown, and a last entry `…` counts the others. */
 export interface Variable {
   readonly name: string;
   readonly type: string;

@@ -218,6 +218,13 @@ test('variables are listed by what happened to them: at most 20, with names of a
   expect(text).toMatch(/^\[variables: added v0, .*, v19, and 1 more; changed c; removed n{100}\]$/u);
 });
 
+test('variables that are not listed, and those that nobody looked at, are counted', () => {
+  const variables = { added: ['a'], changed: [], removed: [], omitted: 300, unseen: 46 };
+  expect(forModel({ ...QUIET, state: { ...QUIET.state, variables } })).toBe(
+    '[variables: added a; 300 more not listed; 46 more may have changed]',
+  );
+});
+
 test('text from a session cannot send sequences to a terminal', () => {
   const hostile = '\u001B]0;owned\u0007';
   const text = forModel({

@@ -123,9 +123,13 @@ function ending({ outcome, error }: Execution, maxChars: number): string[] {
 }
 
 function state({ state: receipt }: Execution): string[] {
-  const { added, changed, removed } = receipt.variables;
+  const { added, changed, removed, omitted = 0, unseen = 0 } = receipt.variables;
   const groups = Object.entries({ added, changed, removed }).filter(([, names]) => names.length > 0);
-  const variables = groups.map(([how, names]) => `${how} ${listNames(names)}`);
+  const variables = [
+    ...groups.map(([how, names]) => `${how} ${listNames(names)}`),
+    ...(omitted > 0 ? [`${omitted} more not listed`] : []),
+    ...(unseen > 0 ? [`${unseen} more may have changed`] : []),
+  ];
   const status = describeState(receipt);
   return [
     ...(variables.length > 0 ? [`[variables: ${variables.join('; ')}]`] : []),

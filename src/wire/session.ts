@@ -49,6 +49,9 @@ export const VariableChangesSchema = z
     changed: names('changed'),
     removed: names('removed'),
     omitted: CountSchema.optional().describe('How many further names are not listed.'),
+    unseen: CountSchema.optional().describe(
+      'How many further variables may have changed; there was no time to look at them.',
+    ),
   })
   .meta({ id: 'VariableChanges', description: 'The variables that a run touched, up to a limit.' });
 
@@ -99,7 +102,7 @@ export const StateReceiptSchema = z
 
 export const VariableSchema = z
   .object({
-    name: z.string().describe('The name of the variable.'),
+    name: z.string().describe('The name of the variable; `…` in a last entry that counts those not listed.'),
     type: z.string().describe('The class of its value.'),
     description: z.string().describe('A short description of its value.'),
     sizeBytes: CountSchema.nullable().describe('How much memory the value uses; null if that is not known.'),

@@ -37,6 +37,11 @@ class WorkspaceModules:
         self._root = os.path.realpath(workspace)
         self._loaded: dict[str, Loaded] = {}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names of these modules."""
+        return frozenset(self._loaded)
+
     def install(self) -> None:
         """Put the current directory first on the path, as in notebooks, and import workspace files without caches."""
         if "" not in sys.path:

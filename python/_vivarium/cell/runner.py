@@ -42,14 +42,28 @@ class Runner:
         return self._module.__dict__
 
     @property
+    def own_modules(self) -> frozenset[str]:
+        """Return the names of the modules that came from the workspace."""
+        return self._modules.names
+
+    @property
+    def has_company(self) -> bool:
+        """Return whether threads of the program, or tasks that it left to run, may change variables meanwhile."""
+        return len(sys._current_frames()) > 1 or (self._loop is not None and self._has_tasks())
+
+    @property
     def order(self) -> Order:
         """Return what keeps the session's channels in order."""
         return self._process.order
 
-    def run(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
-        """Run the pieces in order and raise what the program raises. Printed text may stay buffered until `flush`."""
+    def run(self, prepared: Prepared, on_value: Callable[[object], None], *, imports: bool = True) -> None:
+        """Run the pieces in order and raise what the program raises. Printed text may stay buffered until `flush`.
+
+        With `imports` false, the code cannot import anything.
+        """
         pid = os.getpid()
-        self._modules.refresh()
+        if imports:
+            self._modules.refresh()
         self._process.begin_output()
         error: BaseException | None = None
         try:
@@ -143,6 +157,11 @@ class Runner:
             self._loop = asyncio.SelectorEventLoop(selectors.PollSelector())
             asyncio.set_event_loop(self._loop)
         return self._loop
+
+    def _has_tasks(self) -> bool:
+        import asyncio
+
+        return not self._loop.is_closed() and bool(asyncio.all_tasks(self._loop))
 
     def _cancel(self, task: Any) -> None:
         """Let an interrupted task run its `finally` blocks for a moment."""

@@ -15,32 +15,11 @@ from _vivarium.values.text import text_of, type_name
 KEPT_CELLS = 500  # cells whose source stays available to tracebacks and `inspect`
 CO_COROUTINE = 0x80  # `inspect.CO_COROUTINE`; importing `inspect` is slow
 FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
-# Nodes that are evaluated without calls, assignments and the like, with the fields to check in turn.
-_LOOKS: dict[type, tuple[str, ...]] = {
-    **{type(None): (), ast.Expr: ("value",), ast.Constant: (), ast.Name: (), ast.Attribute: ("value",)},
-    **{
-        ast.Subscript: ("value", "slice"),
-        ast.Slice: ("lower", "upper", "step"),
-        ast.Tuple: ("elts",),
-        ast.List: ("elts",),
-    },
-    **{ast.Dict: ("keys", "values"), ast.JoinedStr: ("values",), ast.FormattedValue: ("value", "format_spec")},
-    **{
-        ast.UnaryOp: ("operand",),
-        ast.BinOp: ("left", "right"),
-        ast.BoolOp: ("values",),
-        ast.Compare: ("left", "comparators"),
-    },
-}
 _remembered: dict[str, None] = {}  # in order of age
 
 
-class Prepared(namedtuple("Prepared", ("pieces", "flags", "looks_only"))):
-    """A cell ready to run.
-
-    `looks_only` says that the cell consists of names, constants, operators and the like. Operators and properties of
-    objects may still have effects, so callers that rely on it also compare the variables.
-    """
+class Prepared(namedtuple("Prepared", ("pieces", "flags", "tree"))):
+    """A cell ready to run, and its syntax tree."""
 
     __slots__ = ()
 
@@ -60,7 +39,7 @@ def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
         raise
     except Exception as error:
         raise _syntax_error(error, code, filename) from None
-    return Prepared(pieces, flags, _looks_only(tree))
+    return Prepared(pieces, flags, tree)
 
 
 def _remember(filename: str, code: str) -> None:
@@ -122,18 +101,6 @@ def _future_flags(tree: ast.Module, filename: str, flags: int) -> int:
         return flags
     whole = compile(tree, filename, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     return flags | (whole.co_flags & FUTURE_FLAGS)
-
-
-def _looks_only(tree: ast.Module) -> bool:
-    waiting: list[ast.AST] = list(tree.body)
-    for node in waiting:  # the list grows meanwhile
-        parts = _LOOKS.get(type(node))
-        if parts is None:
-            return False
-        for name in parts:
-            part = getattr(node, name)
-            waiting += part if type(part) is list else (part,)
-    return True
 
 
 def _split(tree: ast.Module, code: str, echo: str) -> list[ast.Module | ast.Expression]:

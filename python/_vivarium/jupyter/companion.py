@@ -21,11 +21,12 @@ from IPython import get_ipython  # type: ignore[import-not-found]
 
 from _vivarium.cell.modules import WorkspaceModules
 from _vivarium.cell.runner import Quitter
-from _vivarium.cell.variables import Ledger, inspect_variables
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
 from _vivarium.display.publisher import Publisher
 from _vivarium.jupyter.pieces import in_pieces
+from _vivarium.ledger.describe import inspect_variables
+from _vivarium.ledger.ledger import Ledger
 from _vivarium.values.encode import encode_value
 from _vivarium.values.frames import export_frame, summarize_frames
 

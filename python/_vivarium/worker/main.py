@@ -18,10 +18,12 @@ from _vivarium import protocol
 from _vivarium.cell import source, trace
 from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
-from _vivarium.cell.variables import Ledger, inspect_variables
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
 from _vivarium.display.publisher import Publisher
+from _vivarium.ledger.describe import inspect_variables
+from _vivarium.ledger.ledger import Ledger
+from _vivarium.ledger.looks import only_looks
 from _vivarium.values import text as values
 from _vivarium.values.encode import encode_value
 from _vivarium.values.frames import export_frame, summarize_frames
@@ -65,7 +67,6 @@ class Worker:
         self._workspace = settings.workspace
         self._runner = Runner(settings.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
-        self._ledger.changes(self._runner.namespace)
         self._flags = 0
         self._results: list[bytes] = []
         self._twins = Twins(settings)
@@ -87,6 +88,7 @@ class Worker:
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         is_tried = False
         while True:
+            self._ledger.settle(self._runner.namespace, lambda: not self._poll.poll(0))
             # A worker that has just been woken makes its twin at once: what was lost once may be lost again.
             if self._twins.is_due and not is_tried and (self._is_woken or not self._poll.poll(self._twins.delay_ms)):
                 self._is_woken = False
@@ -145,7 +147,7 @@ class Worker:
         except KeyboardInterrupt as error:  # it came between the end of the program and the line after that
             self._armed = False
             done["error"] = done.get("error") or trace.describe(error)
-        changes = self._ledger.changes(self._runner.namespace)
+        changes = self._ledger.end(self._runner.namespace, self._runner.own_modules)
         if any(changes.values()):
             done["variables"] = changes
             if not self._has_touched and not self._is_rehearsal:
@@ -168,19 +170,30 @@ class Worker:
             request["code"], filename=request["filename"], echo=request["echo"], flags=self._flags
         )
         self._flags = prepared.flags
-        if not prepared.looks_only:
-            self._armed = False  # half a change would not be protected
+        is_look = only_looks(prepared.tree, self._runner.namespace)
+        self._armed = False  # half a change would not be protected
+        if not is_look:
             self._begin_change()
-            self._arm(request["id"])
+        self._begin_ledger(prepared, is_look)
+        self._arm(request["id"])
         self._run_id = request["id"]
         self._publisher.begin_run(svg=request["svg"])
         try:
             try:
-                self._runner.run(prepared, print if request["echo"] == "all" else self._publisher.echo)
+                show = print if request["echo"] == "all" else self._publisher.echo
+                self._runner.run(prepared, show, imports=not is_look)
             finally:
                 self._publisher.end_run()  # also after an error: what was drawn before it counts
         finally:
             self._runner.flush()
+
+    def _begin_ledger(self, prepared: source.Prepared, is_look: bool) -> None:
+        """Note what the run may change. If others run beside it, that is everything."""
+        if self._runner.has_company:
+            self._ledger.begin(self._runner.namespace)
+        elif not is_look:
+            codes = [code for code, _ in prepared.pieces]
+            self._ledger.begin(self._runner.namespace, codes, self._runner.own_modules)
 
     def _begin_change(self) -> None:
         self._has_touched = True

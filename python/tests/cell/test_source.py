@@ -200,45 +200,6 @@ class Async(unittest.TestCase):
         self.assertFalse(is_coroutine("async def f(): await x"))
 
 
-class Looking(unittest.TestCase):
-    def test_expressions_without_calls_only_look(self) -> None:
-        for code in (
-            "x",
-            "x.y[1:2]",
-            "-x + 1 < 3 and y",
-            "[a, {b: c}, (1,)]",
-            "f'{x!r:>{y}}'",
-            "x\ny",
-            "not x",
-            "{**x}",
-            "x[:, ::2]",
-            "a < b < c",
-            "",
-        ):
-            with self.subTest(code):
-                self.assertTrue(prepare(code, filename="<c>", echo="all", flags=0).looks_only)
-
-    def test_everything_else_may_change_something(self) -> None:
-        codes = (
-            "f()",
-            "x = 1",
-            "await x",
-            "(x := 1)",
-            "[a for a in b]",
-            "del x",
-            "f'{f()}'",
-            "import os",
-            "lambda: 1",
-            "x[f()]",
-            "{f(): 1}",
-            "a < f()",
-            "x; y = 1",
-        )
-        for code in codes:
-            with self.subTest(code):
-                self.assertFalse(prepare(code, filename="<c>", echo="all", flags=0).looks_only)
-
-
 class Source(unittest.TestCase):
     def test_inspect_finds_the_source_of_functions(self) -> None:
         _, namespace = run("x = 1\ndef f():\n    return 2  # here\n")

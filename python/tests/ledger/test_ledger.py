@@ -6,7 +6,8 @@ import time
 import unittest
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from _vivarium.cell.variables import Ledger, inspect_variables
+from _vivarium.ledger.describe import inspect_variables
+from _vivarium.ledger.ledger import Ledger
 
 try:
     import numpy
@@ -192,6 +193,11 @@ class Described(unittest.TestCase):
         self.assertEqual(found["C"]["description"], "class Plain")
         self.assertEqual(found["o"]["description"], "Plain object")
         self.assertEqual(len(found["t"]["description"]), 200)
+
+    def test_variables_that_are_not_described_are_counted(self) -> None:
+        found = inspect_variables({f"v{number}": number for number in range(7_000)})
+        self.assertEqual((len(found), found[0]["name"]), (5_001, "v2000"))
+        self.assertEqual(found[-1]["description"], "2000 older variables are not listed")
 
 
 @unittest.skipIf(numpy is None or pandas is None, "numpy and pandas are not installed")
