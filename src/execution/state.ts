@@ -71,7 +71,7 @@ export function lostReceipt(receipt: StateReceipt, reason: string): StateReceipt
   return { ...receipt, status: 'lost', reason };
 }
 
-/** The same receipt with a reason for attention, unless it has one already. */
+/** The same receipt with one more reason for attention. */
 export function remarkedReceipt(receipt: StateReceipt, reason: string): StateReceipt {
-  return { reason, ...receipt };
+  return { ...receipt, reason: receipt.reason === undefined ? reason : `${receipt.reason}; ${reason}` };
 }

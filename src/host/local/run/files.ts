@@ -9,12 +9,16 @@ import type { Limits } from '../../../config.ts';
 import type { EngineSession } from '../../../engine/engine.ts';
 import { VivariumError } from '../../../errors.ts';
 import type { ProducedFile } from '../../../execution/execution.ts';
+import { closing } from '../../../workspace/file-source.ts';
 import type { FileSource, FoundFile, Workspace } from '../../../workspace/workspace.ts';
 import type { Cancellable } from '../../options.ts';
 import type { FileFacts, FileList, SessionFiles } from '../../session.ts';
+import { RunLateCopies } from './late-copies.ts';
 
 const MAX_KEPT_FILES = 100;
 const MEBIBYTE = 2 ** 20;
+/** What copying this much takes is hardly noticed. Larger files are copied after the answer. */
+const MAX_BYTES_AT_ONCE = 4 * MEBIBYTE;
 /** Code may run in a workspace that is over its limit by this much: a limit is passed before anybody can notice. */
 const LEAST_OVERDRAFT = 256 * MEBIBYTE;
 
@@ -37,6 +41,7 @@ export class HostedFiles implements SessionFiles {
   /** What its owner has written while an inventory was being taken, which may have missed it. */
   #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
+  readonly #lateCopies = new RunLateCopies();
 
   constructor(
     { id, workspace }: Pick<EngineSession, 'id' | 'workspace'>,
@@ -64,7 +69,8 @@ export class HostedFiles implements SessionFiles {
 
   /** Puts a file into the workspace, or replaces one. */
   async upload(path: string, source: FileSource, { signal }: Cancellable = {}): Promise<FileFacts> {
-    return this.#write(path, source, { used: sizeOf(await takeInventory(this.#workspace, { signal })), signal });
+    using _ = closing(source);
+    return await this.#write(path, source, { used: sizeOf(await takeInventory(this.#workspace, { signal })), signal });
   }
 
   /** `upload` for files of our own, between runs. It trusts the inventory that was taken after the last run. */
@@ -77,6 +83,8 @@ export class HostedFiles implements SessionFiles {
     signal?.throwIfAborted();
     const file = await this.#workspace.open(path);
     const stream = file.stream();
+    if (signal?.aborted) stream.destroy(); // nobody will read it
+    signal?.throwIfAborted();
     return signal === undefined ? stream : addAbortSignal(signal, stream);
   }
 
@@ -130,7 +138,7 @@ export class HostedFiles implements SessionFiles {
   }
 
   /** What was written since `beginRun`, with a copy of each file kept. */
-  async collect(executionId: string): Promise<ProducedFile[]> {
+  async collect(executionId: string): Promise<readonly ProducedFile[]> {
     const after = await this.#takeInventory();
     const changes = this.#before === null ? [] : changedSince(this.#before, after);
     const hasGrown = sizeOf(after) > sizeOf(this.#before);
@@ -138,13 +146,26 @@ export class HostedFiles implements SessionFiles {
     this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
     if (changes.length === 0) return [];
     const { file, workspace } = this.#maxBytes;
-    const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
+    const caps = {
+      maxFileBytes: file,
+      maxTotalBytes: workspace,
+      maxFiles: MAX_KEPT_FILES,
+      maxBytesAtOnce: MAX_BYTES_AT_ONCE,
+    };
     const request = { workspace: this.#workspace, changes, sessionId: this.#sessionId, executionId, caps };
     const collected = await collect(this.#store, request);
-    return collected.map(({ artifact, ...facts }) => ({
-      ...facts,
-      ...(artifact && { id: artifact.id, sha256: artifact.sha256 }),
-    }));
+    this.#lateCopies.add(collected.late);
+    return collected.files;
+  }
+
+  /** Resolves when the copies of what the last run wrote are made: what comes next may change those files. */
+  copied(signal?: AbortSignal): Promise<void> {
+    return this.#lateCopies.settled(signal);
+  }
+
+  /** Which promised copies could not be made; each is told once. */
+  takeLosses(): readonly string[] {
+    return this.#lateCopies.takeLosses();
   }
 
   /** The existing files and the new one must fit at the same time, even if it replaces one of them. */
