@@ -4,7 +4,8 @@ import { Readable } from 'node:stream';
 import { VivariumError } from '../errors.ts';
 import type { WorkspaceFile } from './workspace.ts';
 
-const CHUNK_BYTES = 1 << 16;
+/** Larger chunks copy no faster, and hashing one must not hold up the event loop. */
+const CHUNK_BYTES = 1 << 18;
 
 /** A regular file, open for reading. It is read up to the size it had when it was opened, so that one that grows has an end. */
 export class OpenFile implements WorkspaceFile {

@@ -94,5 +94,5 @@ test.for(Object.entries(WAYS))('%s leaves no descriptor open', async ([, tryIt])
   await tryIt(); // whatever is opened once and stays
   const before = countDescriptors();
   for (let round = 0; round < ROUNDS; round += 1) await tryIt();
-  await expect.poll(countDescriptors, { timeout: 5000 }).toBeLessThan(before + ROUNDS / 2);
+  await expect.poll(countDescriptors, { timeout: 1000 }).toBeLessThan(before + ROUNDS / 2);
 });

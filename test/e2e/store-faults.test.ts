@@ -127,13 +127,19 @@ test('explicit calls without descriptors fail with a code', async () => {
   await using session = await host.createSession();
   const { files } = await session.runCode(PRODUCES);
   await session.runCode('import pandas as pd\ntable = pd.DataFrame({"a": [1]})');
-  using _ = exhaustDescriptors();
+  const taken = exhaustDescriptors();
+  onTestFinished(() => taken[Symbol.dispose]());
   await expect(host.artifacts.open(files[0]?.id ?? '')).rejects.toMatchObject(FAILED);
   await expect(session.exportTable('table')).rejects.toMatchObject(FAILED);
   await expect(session.files.list()).rejects.toMatchObject(FAILED);
   await expect(session.files.upload('a', 'a')).rejects.toMatchObject(FAILED);
   await expect(session.files.download('file-1.bin')).rejects.toMatchObject(FAILED);
   await expect(session.files.remove('file-1.bin')).rejects.toMatchObject(FAILED);
+  taken[Symbol.dispose]();
+  const next = await session.runCode('open("mine", "w").close()');
+  expect(next.files.map(({ path: name }) => name)).toEqual(['mine']); // and not what the export left
+  const names = (await session.files.list()).files.map(({ path: name }) => name);
+  expect(names).toEqual(['.output/run-1.stdout.txt', 'file-1.bin', 'mine']);
 });
 
 test('a database that another process has locked neither stops the event loop nor the answers', async () => {

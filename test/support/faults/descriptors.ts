@@ -25,6 +25,7 @@ export function exhaustDescriptors(left = 0): Disposable {
   for (const descriptor of taken.splice(0, left)) closeSync(descriptor);
   return {
     [Symbol.dispose]() {
+      if (taken.length === 0) return;
       for (const descriptor of taken.splice(0)) closeSync(descriptor);
       setLimit(usual);
     },

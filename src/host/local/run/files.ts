@@ -42,6 +42,8 @@ export class HostedFiles implements SessionFiles {
   #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
   readonly #lateCopies = new RunLateCopies();
+  /** Files of our own that could not be removed. */
+  readonly #leftovers = new Set<string>();
 
   constructor(
     { id, workspace }: Pick<EngineSession, 'id' | 'workspace'>,
@@ -112,17 +114,21 @@ export class HostedFiles implements SessionFiles {
     }
   }
 
-  /** Removes a file of our own, if it is still there. */
+  /** Removes a file of our own, if it is still there. If this machine cannot do it now, the next run begins with it. */
   async discard(path: string): Promise<void> {
     try {
       await this.remove(path);
+      this.#leftovers.delete(path);
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error; // the program removed it, or put something else there
+      if (error.code === 'STORAGE_FAILED') this.#leftovers.add(path);
+      else this.#leftovers.delete(path);
     }
   }
 
   /** Remembers what is there for `collect` to compare. There is nothing to do while the last inventory still holds. */
   async beginRun(): Promise<void> {
+    for (const path of this.#leftovers) await this.discard(path);
     this.#before ??= await this.#takeInventory();
     if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // files may have been removed since
     if (!this.#isOverdrawn()) return;
@@ -140,7 +146,8 @@ export class HostedFiles implements SessionFiles {
   /** What was written since `beginRun`, with a copy of each file kept. */
   async collect(executionId: string): Promise<readonly ProducedFile[]> {
     const after = await this.#takeInventory();
-    const changes = this.#before === null ? [] : changedSince(this.#before, after);
+    const all = this.#before === null ? [] : changedSince(this.#before, after);
+    const changes = all.filter(({ path }) => !this.#leftovers.has(path)); // no run wrote those
     const hasGrown = sizeOf(after) > sizeOf(this.#before);
     this.#before = after;
     this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
