@@ -49,7 +49,7 @@ export const ERROR_CODES = {
     exitCode: 4,
     hint: 'list the artifacts of the session; they are removed when their retention ends',
   },
-  STORAGE_FAILED: { status: 503, exitCode: 3, hint: 'check that the database can be reached and written' },
+  STORAGE_FAILED: { status: 503, exitCode: 3, hint: 'check that the disk and the database can be reached and written' },
   RECORD_INVALID: { status: 422, exitCode: 4, hint: 'correct what the message names' },
   APPROVAL_NOT_FOUND: {
     status: 404,

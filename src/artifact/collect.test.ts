@@ -7,7 +7,8 @@ import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
 import { changedSince, takeInventory, type FileInventory } from './changes.ts';
-import { collect, type CollectCaps, type CollectedFile } from './collect.ts';
+import type { ProducedFile } from '../execution/execution.ts';
+import { collect, type CollectCaps } from './collect.ts';
 import { ArtifactStore } from './store.ts';
 
 test('what a run wrote outlives its workspace', async () => {
@@ -23,11 +24,11 @@ test('what a run wrote outlives its workspace', async () => {
       change: 'created',
       sizeBytes: 4,
       mime: 'text/csv',
-      artifact: { name: 'out/table.csv', sha256: createHash('sha256').update('a,b\n').digest('hex') },
+      sha256: createHash('sha256').update('a,b\n').digest('hex'),
     },
   ]);
   rmSync(workspace.path, { recursive: true });
-  expect(String(await buffer(await store.open(produced[0]?.artifact?.id ?? '')))).toBe('a,b\n');
+  expect(String(await buffer(await store.open(produced[0]?.id ?? '')))).toBe('a,b\n');
 });
 
 test('a sparse file of a terabyte is listed with its size and the reason why it is not kept', async () => {
@@ -37,7 +38,7 @@ test('a sparse file of a terabyte is listed with its size and the reason why it 
   truncateSync(inside('giant'), 2 ** 40);
   const produced = await collectSince(before);
   expect(produced).toMatchObject([{ path: 'giant', sizeBytes: 2 ** 40, notKept: 'larger than 1000 bytes' }]);
-  expect(produced[0]?.artifact).toBeUndefined();
+  expect(produced[0]?.id).toBeUndefined();
 });
 
 test('caps on count and total bytes leave files listed', async () => {
@@ -58,7 +59,7 @@ test('what was swapped, removed or grew after it was listed is not kept, and not
     rmSync(inside('swapped'));
     symlinkSync('/etc/passwd', inside('swapped'));
   });
-  expect(produced.map(({ path: name, artifact }) => [name, artifact !== undefined])).toEqual([
+  expect(produced.map(({ path: name, id }) => [name, id !== undefined])).toEqual([
     ['fine', true],
     ['grown', false],
     ['removed', false],
@@ -89,7 +90,7 @@ test('a file that is not kept does not count towards the total', async () => {
   writeFileSync(inside('b'), 'x'.repeat(600));
   writeFileSync(inside('c'), 'x'.repeat(600));
   writeFileSync(inside('d'), 'x'.repeat(400));
-  const kept = (await collectSince(before)).map(({ artifact }) => artifact?.sizeBytes);
+  const kept = (await collectSince(before)).map(({ id, sizeBytes }) => (id === undefined ? undefined : sizeBytes));
   expect(kept).toEqual([undefined, 600, undefined, 400]);
 });
 
@@ -98,7 +99,7 @@ test('a file that has shrunk by the time it is copied leaves its room to the oth
   const before = await takeInventory(workspace);
   for (const name of ['a', 'b']) writeFileSync(inside(name), name.repeat(800));
   const produced = await collectSince(before, {}, () => truncateSync(inside('a'), 200));
-  expect(produced.map(({ artifact }) => artifact?.sizeBytes)).toEqual([200, 800]);
+  expect(produced.map(({ id, sizeBytes }) => id !== undefined && sizeBytes)).toEqual([200, 800]);
 });
 
 test('the size that is told is that of the copy', async () => {
@@ -106,7 +107,7 @@ test('the size that is told is that of the copy', async () => {
   const before = await takeInventory(workspace);
   writeFileSync(inside('shrinks'), 'x'.repeat(500));
   const [produced] = await collectSince(before, {}, () => truncateSync(inside('shrinks'), 20));
-  expect(produced).toMatchObject({ sizeBytes: 20, artifact: { sizeBytes: 20 } });
+  expect(produced).toMatchObject({ sizeBytes: 20, id: expect.any(String) as string });
 });
 
 test('reasons are written for a reader, and name the file', async () => {
@@ -138,20 +139,24 @@ test('no changes are no files, and an abort ends the collecting', async () => {
   expect(await store.list({ sessionId: 'session' })).toEqual([]);
 });
 
-const CAPS: CollectCaps = { maxFileBytes: 1000, maxTotalBytes: 1000, maxFiles: 10 };
+const CAPS: CollectCaps = { maxFileBytes: 1000, maxTotalBytes: 1000, maxFiles: 10, maxBytesAtOnce: 500 };
 
 async function scratch(): Promise<{
   workspace: DirectoryWorkspace;
   store: ArtifactStore;
   inside: (...names: string[]) => string;
-  collectSince: (before: FileInventory, caps?: Partial<CollectCaps>, meddle?: () => void) => Promise<CollectedFile[]>;
+  collectSince: (
+    before: FileInventory,
+    caps?: Partial<CollectCaps>,
+    meddle?: () => void,
+  ) => Promise<readonly ProducedFile[]>;
 }> {
   const base = await mkdtemp(path.join(tmpdir(), 'collect-'));
   const workspace = new DirectoryWorkspace({ path: path.join(base, 'workspace'), uid: process.getuid?.() ?? 0 });
   mkdirSync(workspace.path);
   const store = new ArtifactStore(path.join(base, 'artifacts'));
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(base, { recursive: true, force: true });
   });
   return {
@@ -162,7 +167,8 @@ async function scratch(): Promise<{
       const changes = changedSince(before, await takeInventory(workspace));
       meddle?.();
       const request = { workspace, changes, caps: { ...CAPS, ...caps } };
-      return await collect(store.writerFor(null), { ...request, sessionId: 'session', executionId: 'execution' });
+      const run = { sessionId: 'session', executionId: 'execution' };
+      return (await collect(store.writerFor(null), { ...request, ...run })).files;
     },
   };
 }

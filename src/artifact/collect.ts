@@ -1,22 +1,22 @@
-import { VivariumError } from '../errors.ts';
-import type { Workspace } from '../workspace/workspace.ts';
-import type { Artifact } from './artifact.ts';
+import type { ProducedFile } from '../execution/execution.ts';
+import type { Workspace, WorkspaceFile } from '../workspace/workspace.ts';
 import type { ChangedFile } from './changes.ts';
+import { messageOf } from './failure.ts';
 import { mimeOf } from './mime.ts';
-import type { ArtifactWriter } from './store.ts';
+import type { ArtifactWriter, LateCopy } from './store.ts';
 
-/** A file that a run wrote, and its copy. */
-export interface CollectedFile extends Pick<ChangedFile, 'path' | 'sizeBytes' | 'change'> {
-  readonly mime: string;
-  /** The copy, unless there is a reason why none was made. */
-  readonly artifact?: Artifact;
-  readonly notKept?: string;
+/** What a run wrote, and the copies of it that are still being made. */
+export interface Collected {
+  readonly files: readonly ProducedFile[];
+  readonly late: readonly LateCopy[];
 }
 
 export interface CollectCaps {
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
   readonly maxFiles: number;
+  /** How much is copied before this returns. What does not fit is copied later. */
+  readonly maxBytesAtOnce: number;
 }
 
 export interface CollectRequest {
@@ -29,37 +29,70 @@ export interface CollectRequest {
 }
 
 /** Keeps copies of what a run wrote. A file that cannot or may not be copied is listed with the reason. */
-export async function collect(store: ArtifactWriter, request: CollectRequest): Promise<CollectedFile[]> {
-  const { changes, caps } = request;
-  const collected: CollectedFile[] = [];
-  let bytesLeft = caps.maxTotalBytes;
-  for (const [index, { path, sizeBytes, change }] of changes.entries()) {
-    const facts = { path, sizeBytes, mime: mimeOf(path), change };
-    const reason = index < caps.maxFiles ? tooLarge(sizeBytes, caps, bytesLeft) : `more than ${caps.maxFiles} files`;
-    const copy = reason === null ? await keep(store, request, { path, bytesLeft }) : { notKept: reason };
-    if (copy.artifact) bytesLeft -= copy.artifact.sizeBytes;
-    collected.push({ ...facts, ...(copy.artifact && { sizeBytes: copy.artifact.sizeBytes }), ...copy });
-  }
-  return collected;
+export async function collect(store: ArtifactWriter, request: CollectRequest): Promise<Collected> {
+  const collection = new Collection(store, request);
+  for (const change of request.changes) await collection.add(change);
+  return collection;
 }
 
-async function keep(
-  store: ArtifactWriter,
-  { workspace, sessionId, executionId, caps, signal }: CollectRequest,
-  { path, bytesLeft }: { readonly path: string; readonly bytesLeft: number },
-): Promise<Pick<CollectedFile, 'artifact' | 'notKept'>> {
-  try {
-    await using file = await workspace.open(path);
-    const reason = tooLarge(file.sizeBytes, caps, bytesLeft); // it may have grown since it was listed
-    if (reason !== null) return { notKept: reason };
-    return { artifact: await store.keep(file, { name: path, sessionId, executionId, signal }) };
-  } catch (error) {
-    if (error instanceof VivariumError) return { notKept: error.message };
-    throw error;
-  }
-}
+type Copy = Pick<ProducedFile, 'id' | 'sha256' | 'notKept'> & { readonly sizeBytes?: number };
 
-function tooLarge(sizeBytes: number, { maxFileBytes, maxTotalBytes }: CollectCaps, bytesLeft: number): string | null {
-  if (sizeBytes > maxFileBytes) return `larger than ${maxFileBytes} bytes`;
-  return sizeBytes > bytesLeft ? `more than ${maxTotalBytes} bytes in total` : null;
+class Collection implements Collected {
+  readonly files: ProducedFile[] = [];
+  readonly late: LateCopy[] = [];
+  readonly #store: ArtifactWriter;
+  readonly #request: CollectRequest;
+  #bytesLeft: number;
+  #bytesLeftAtOnce: number;
+
+  constructor(store: ArtifactWriter, request: CollectRequest) {
+    this.#store = store;
+    this.#request = request;
+    this.#bytesLeft = request.caps.maxTotalBytes;
+    this.#bytesLeftAtOnce = request.caps.maxBytesAtOnce;
+  }
+
+  async add({ path, sizeBytes, change }: ChangedFile): Promise<void> {
+    const { maxFiles } = this.#request.caps;
+    const reason = this.files.length < maxFiles ? this.#tooLarge(sizeBytes) : `more than ${maxFiles} files`;
+    const copy = reason === null ? await this.#keep(path) : { notKept: reason };
+    if (copy.id !== undefined) this.#bytesLeft -= copy.sizeBytes ?? 0;
+    this.files.push({ path, sizeBytes, mime: mimeOf(path), change, ...copy });
+  }
+
+  /** Whatever fails here must not cost the answer of the run. */
+  async #keep(path: string): Promise<Copy> {
+    try {
+      await using stack = new AsyncDisposableStack();
+      const file = stack.use(await this.#request.workspace.open(path));
+      const reason = this.#tooLarge(file.sizeBytes); // it may have grown since it was listed
+      if (reason !== null) return { notKept: reason };
+      if (file.sizeBytes <= this.#bytesLeftAtOnce || !file.survivesRemoval) return await this.#copy(file, path);
+      stack.move(); // the store closes it
+      return this.#copyLater(file, path);
+    } catch (error) {
+      this.#request.signal?.throwIfAborted();
+      return { notKept: messageOf(error) };
+    }
+  }
+
+  async #copy(file: WorkspaceFile, name: string): Promise<Copy> {
+    const { sessionId, executionId, signal } = this.#request;
+    const { id, sizeBytes, sha256 } = await this.#store.keep(file, { name, sessionId, executionId, signal });
+    this.#bytesLeftAtOnce -= sizeBytes;
+    return { id, sizeBytes, sha256 };
+  }
+
+  #copyLater(file: WorkspaceFile, name: string): Copy {
+    const { sessionId, executionId } = this.#request;
+    const copy = this.#store.keepLater(file, { name, sessionId, executionId });
+    this.late.push(copy);
+    return { id: copy.id, sizeBytes: file.sizeBytes };
+  }
+
+  #tooLarge(sizeBytes: number): string | null {
+    const { maxFileBytes, maxTotalBytes } = this.#request.caps;
+    if (sizeBytes > maxFileBytes) return `larger than ${maxFileBytes} bytes`;
+    return sizeBytes > this.#bytesLeft ? `more than ${maxTotalBytes} bytes in total` : null;
+  }
 }

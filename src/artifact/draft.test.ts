@@ -17,9 +17,9 @@ async function scratch(): Promise<{ file: string; admitted: unknown[]; admit: Pa
   return {
     file: path.join(directory, 'draft'),
     admitted,
-    admit: (file, description) => {
+    admit: async (file, { id = 'id', ...description }) => {
       admitted.push([file, description]);
-      return { id: 'id', createdAt: new Date(), clientId: null, ...description } satisfies Artifact;
+      return { id, createdAt: new Date(), clientId: null, ...description } satisfies Artifact;
     },
   };
 }
@@ -31,14 +31,17 @@ test('a draft is hashed and measured while it is written, piece by piece', async
   for (const piece of ['a,b\n', '', 'é\n']) await draft.write(Buffer.from(piece));
   expect(draft.sizeBytes).toBe(7);
   const sha256 = createHash('sha256').update('a,b\né\n').digest('hex');
-  expect(draft.keep(FACTS)).toMatchObject({ id: 'id', sizeBytes: 7, sha256, mime: 'text/csv' });
+  expect(await draft.keep(FACTS)).toMatchObject({ id: 'id', sizeBytes: 7, sha256, mime: 'text/csv' });
   expect(admitted).toEqual([[file, { ...FACTS, sizeBytes: 7, sha256, mime: 'text/csv' }]]);
 });
 
-test('a type that is given counts more than the name', async () => {
+test('a type that is given counts more than the name, and an id more than a new one', async () => {
   const { file, admit } = await scratch();
   await using draft = await Draft.create(file, admit);
-  expect(draft.keep({ ...FACTS, mime: 'text/plain' }).mime).toBe('text/plain');
+  expect(await draft.keep({ ...FACTS, id: 'promised', mime: 'text/plain' })).toMatchObject({
+    id: 'promised',
+    mime: 'text/plain',
+  });
 });
 
 test('nobody else can read a draft', async () => {
@@ -63,17 +66,15 @@ test('a draft that is kept is left to the store', async () => {
   const { file, admit } = await scratch();
   const draft = await Draft.create(file, admit);
   await draft.write(Buffer.from('kept'));
-  draft.keep(FACTS);
+  await draft.keep(FACTS);
   await draft[Symbol.asyncDispose]();
   expect(readFileSync(file, 'utf8')).toBe('kept');
 });
 
 test('a draft that the store does not take is removed', async () => {
   const { file } = await scratch();
-  const draft = await Draft.create(file, () => {
-    throw new Error('database is locked');
-  });
-  expect(() => draft.keep(FACTS)).toThrow('database is locked');
+  const draft = await Draft.create(file, () => Promise.reject(new Error('database is locked')));
+  await expect(draft.keep(FACTS)).rejects.toThrow('database is locked');
   await draft[Symbol.asyncDispose]();
   expect(existsSync(file)).toBe(false);
 });

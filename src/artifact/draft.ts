@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import type { Artifact } from './artifact.ts';
+import { storeFailure } from './failure.ts';
 import { mimeOf } from './mime.ts';
 
 /** What the writer of a draft says of it. */
 export interface DraftFacts {
+  /** The id that was promised for it, if one was. */
+  readonly id?: string | undefined;
   readonly name: string;
   /** Found from the name unless it is given. */
   readonly mime?: string;
@@ -13,10 +16,10 @@ export interface DraftFacts {
 }
 
 /** What the draft itself knows when it is complete. */
-type DraftDescription = Omit<Artifact, 'id' | 'createdAt' | 'clientId'>;
+type DraftDescription = Omit<Artifact, 'id' | 'createdAt' | 'clientId'> & Pick<DraftFacts, 'id'>;
 
 /** Moves a complete draft, which lies at this path, into the store. */
-type Admit = (path: string, description: DraftDescription) => Artifact;
+type Admit = (path: string, description: DraftDescription) => Promise<Artifact>;
 
 /** A content on its way into the store. It is hashed while it is written, since its source may change meanwhile. */
 export class Draft implements AsyncDisposable {
@@ -43,20 +46,25 @@ export class Draft implements AsyncDisposable {
 
   async write(bytes: Uint8Array): Promise<void> {
     this.#hash.update(bytes);
-    await this.#handle.writeFile(bytes);
+    try {
+      await this.#handle.writeFile(bytes);
+    } catch (error) {
+      throw storeFailure(error);
+    }
     this.#sizeBytes += bytes.length;
   }
 
   /** Completes the draft: it becomes an artifact. What is disposed before that is removed. */
-  keep({ name, mime = mimeOf(name), sessionId, executionId }: DraftFacts): Artifact {
+  async keep({ id, name, mime = mimeOf(name), sessionId, executionId }: DraftFacts): Promise<Artifact> {
     const content = { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
-    const artifact = this.#admit(this.#path, { ...content, name, mime, sessionId, executionId });
+    const artifact = await this.#admit(this.#path, { ...content, id, name, mime, sessionId, executionId });
     this.#isKept = true;
     return artifact;
   }
 
+  /** Never fails: what cannot be removed now is removed by a sweep. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#handle.close();
-    if (!this.#isKept) await rm(this.#path, { force: true });
+    await this.#handle.close().catch(() => undefined); // a disk that fails, fails every close
+    if (!this.#isKept) await rm(this.#path, { force: true }).catch(() => undefined);
   }
 }

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
+import { Patience } from '../sqlite.ts';
 import type { Artifact } from './artifact.ts';
 import { ArtifactRows } from './rows.ts';
 
@@ -35,6 +36,10 @@ function artifact(id: string, more: Partial<Artifact> = {}): Artifact {
   };
 }
 
+function open(file: string, patienceMs = 10_000): Promise<ArtifactRows> {
+  return ArtifactRows.open(file, new Patience(patienceMs));
+}
+
 async function databaseFile(): Promise<string> {
   const directory = await mkdtemp(path.join(tmpdir(), 'rows-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -42,7 +47,7 @@ async function databaseFile(): Promise<string> {
 }
 
 test('a row comes back as the artifact that it was', async () => {
-  using rows = new ArtifactRows(await databaseFile());
+  using rows = await open(await databaseFile());
   const odd = artifact('odd', { name: 'a\'";--\n🐍', sizeBytes: 2 ** 40, clientId: "' OR 1=1 --" });
   rows.insert(odd);
   expect(rows.find('odd')).toEqual(odd);
@@ -51,7 +56,7 @@ test('a row comes back as the artifact that it was', async () => {
 });
 
 test('artifacts of a session come oldest first, and those of one moment as they were inserted', async () => {
-  using rows = new ArtifactRows(await databaseFile());
+  using rows = await open(await databaseFile());
   for (const [id, ms] of [
     ['b', 2],
     ['a', 2],
@@ -66,7 +71,7 @@ test('artifacts of a session come oldest first, and those of one moment as they 
 });
 
 test('a client finds its own rows, and without a client all are found', async () => {
-  using rows = new ArtifactRows(await databaseFile());
+  using rows = await open(await databaseFile());
   rows.insert(artifact('mine', { clientId: 'me' }));
   rows.insert(artifact('nobodys'));
   expect(rows.find('mine', 'me')?.id).toBe('mine');
@@ -77,7 +82,7 @@ test('a client finds its own rows, and without a client all are found', async ()
 });
 
 test('content that several artifacts share counts once, and is used until the last is gone', async () => {
-  using rows = new ArtifactRows(await databaseFile());
+  using rows = await open(await databaseFile());
   expect(rows.totalBytes()).toBe(0);
   rows.insert(artifact('a', { sha256: 'same', sizeBytes: 100 }));
   rows.insert(artifact('b', { sha256: 'same', sizeBytes: 100 }));
@@ -91,15 +96,19 @@ test('content that several artifacts share counts once, and is used until the la
 });
 
 test('a transaction that fails changes nothing, and the next one works', async () => {
-  using rows = new ArtifactRows(await databaseFile());
-  const failing = (): never =>
-    rows.transact(() => {
+  using rows = await open(await databaseFile());
+  const undone: string[] = [];
+  const failing = rows.transact(
+    () => {
       rows.insert(artifact('half'));
       throw new Error('the content could not be moved');
-    });
-  expect(failing).toThrow('the content could not be moved');
+    },
+    () => undone.push('the content'),
+  );
+  await expect(failing).rejects.toThrow('the content could not be moved');
+  expect(undone).toEqual(['the content']);
   expect(rows.find('half')).toBeUndefined();
-  expect(rows.transact(() => (rows.insert(artifact('whole')), 'result'))).toBe('result');
+  expect(await rows.transact(() => (rows.insert(artifact('whole')), 'result'))).toBe('result');
   expect(rows.find('whole')).toBeDefined();
 });
 
@@ -109,12 +118,12 @@ test('a table from before artifacts had owners keeps its rows and gets the colum
   database.exec(OLD_TABLE);
   database.close();
   for (let opening = 0; opening < 2; opening += 1) {
-    using rows = new ArtifactRows(file);
+    using rows = await open(file);
     expect(rows.find('old')).toEqual(OLD);
     expect(rows.find('old', 'me')).toBeUndefined();
     rows.insert(artifact(`new-${opening}`, { clientId: 'me' }));
   }
-  using rows = new ArtifactRows(file);
+  using rows = await open(file);
   expect(rows.ofSession('s', 'me').map(({ id }) => id)).toEqual(['new-0', 'new-1']);
 });
 
@@ -125,22 +134,22 @@ test('processes that open an old table at once all find it with its new column',
   database.close();
   const program = `
     const { ArtifactRows } = await import(${JSON.stringify(new URL('rows.ts', import.meta.url).href)});
-    using rows = new ArtifactRows(${JSON.stringify(file)});
-    const old = rows.find('old');
-    rows.insert({ ...old, id: String(process.pid), clientId: 'me' });`;
+    const { Patience } = await import(${JSON.stringify(new URL('../sqlite.ts', import.meta.url).href)});
+    using rows = await ArtifactRows.open(${JSON.stringify(file)}, new Patience(10_000));
+    await rows.transact(() => rows.insert({ ...rows.find('old'), id: String(process.pid), clientId: 'me' }));`;
   const children = Array.from({ length: 4 }, () =>
     spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'inherit' }),
   );
   onTestFinished(() => children.forEach((child) => void child.kill('SIGKILL')));
   const exits = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0] as unknown));
   expect(exits).toEqual([0, 0, 0, 0]);
-  using rows = new ArtifactRows(file);
+  using rows = await open(file);
   expect(rows.ofSession('s')).toHaveLength(5);
 });
 
 test('a writer waits for a writer in another thread, and loses nothing', async () => {
   const file = await databaseFile();
-  using rows = new ArtifactRows(file);
+  using rows = await open(file);
   const program = `
     const { parentPort } = require('node:worker_threads');
     const { DatabaseSync } = require('node:sqlite');
@@ -152,19 +161,36 @@ test('a writer waits for a writer in another thread, and loses nothing', async (
   const holder = new Worker(program, { eval: true });
   onTestFinished(async () => void (await holder.terminate()));
   await once(holder, 'message');
-  rows.transact(() => rows.insert(artifact('patient')));
+  await rows.transact(() => rows.insert(artifact('patient')));
   expect(rows.find('patient')).toBeDefined();
 });
 
 test('a file that is no database is an error, and stays as it is', async () => {
   const file = await databaseFile();
   writeFileSync(file, 'no database at all, '.repeat(100));
-  expect(() => new ArtifactRows(file)).toThrow(/not a database/);
+  await expect(open(file)).rejects.toThrow(/not a database/);
   expect(readFileSync(file, 'utf8')).toMatch(/^no database at all/);
 });
 
 test('what is closed cannot be used', async () => {
-  const rows = new ArtifactRows(await databaseFile());
+  const rows = await open(await databaseFile());
   rows[Symbol.dispose]();
   expect(() => rows.find('a')).toThrow(/not open|closed|finalized/i);
+});
+
+test('while another writes, rows are found, and after a wait in vain the next ones are short', async () => {
+  const file = await databaseFile();
+  using before = await open(file);
+  before.insert(artifact('there'));
+  const other = new DatabaseSync(file);
+  onTestFinished(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  using rows = await open(file, 300); // the table is up to date, so opening needs no lock
+  expect(await rows.whenFree(() => rows.find('there')?.id)).toBe('there');
+  const startedAt = performance.now();
+  await expect(rows.transact(() => undefined)).rejects.toThrow('locked');
+  const firstMs = performance.now() - startedAt;
+  await expect(rows.transact(() => undefined)).rejects.toThrow('locked');
+  expect(firstMs).toBeGreaterThanOrEqual(300);
+  expect(performance.now() - startedAt - firstMs).toBeLessThan(firstMs);
 });

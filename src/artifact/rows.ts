@@ -1,11 +1,6 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { NO_WAIT, type Patience } from '../sqlite.ts';
 import type { Artifact } from './artifact.ts';
-
-/** The longest wait for another process that writes; its transactions take milliseconds. */
-const BUSY_TIMEOUT_MS = 10_000;
-
-const RETRY_MS = 5;
-const SQLITE_BUSY = 5;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS artifacts (
@@ -28,28 +23,46 @@ const SCHEMA = `
 const COLUMNS = ['id', 'name', 'sizeBytes', 'mime', 'sha256', 'createdAt', 'sessionId', 'executionId', 'clientId'];
 const INSERT = `INSERT INTO artifacts (${COLUMNS.join()}) VALUES (${COLUMNS.map((name) => `$${name}`).join()})`;
 
-/** The table of artifacts. Several processes may use the same file. */
+/**
+ * The table of artifacts. Several processes may use the same file. Single statements are synchronous; `whenFree` and
+ * `transact` wait for other processes.
+ */
 export class ArtifactRows implements Disposable {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #patience: Patience;
 
-  constructor(file: string) {
-    this.#database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
-    whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL'));
-    this.transact(() => this.#migrate());
+  private constructor(database: DatabaseSync, patience: Patience) {
+    this.#database = database;
+    this.#patience = patience;
   }
 
-  /** No other process writes while `work` runs, so what it does to files stays in step with the rows. */
-  transact<T>(work: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.#database.exec('COMMIT');
-      return result;
-    } catch (error) {
-      this.#database.exec('ROLLBACK');
-      throw error;
-    }
+  /** Creates the file and its table if they are missing. */
+  static async open(file: string, patience: Patience): Promise<ArtifactRows> {
+    using stack = new DisposableStack();
+    const rows = stack.use(new ArtifactRows(new DatabaseSync(file, NO_WAIT), patience));
+    await rows.whenFree(() => rows.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL'));
+    // Most files are up to date, and looking needs no lock that another process may hold.
+    if (!(await rows.whenFree(() => rows.#isUpToDate()))) await rows.transact(() => rows.#migrate());
+    stack.move(); // the caller owns it now
+    return rows;
+  }
+
+  /** Does `work`, again if another process is in the way. */
+  whenFree<T>(work: () => T): Promise<T> {
+    return this.#patience.whenFree(work);
+  }
+
+  /**
+   * No other process writes while `work` runs, so what it does to files stays in step with the rows. It runs once: `undo`
+   * takes back what it did to files if the rows cannot be written.
+   */
+  async transact<T>(work: () => T, undo?: () => void): Promise<T> {
+    const end = await this.whenFree(() => {
+      this.#database.exec('BEGIN IMMEDIATE');
+      return this.#complete(work, undo);
+    });
+    return end();
   }
 
   insert({ createdAt, ...artifact }: Artifact): void {
@@ -94,29 +107,33 @@ export class ArtifactRows implements Disposable {
   /** Creates the table, or adds the columns that it had not in earlier versions. */
   #migrate(): void {
     this.#database.exec(SCHEMA);
+    if (!this.#isUpToDate()) this.#database.exec('ALTER TABLE artifacts ADD COLUMN clientId TEXT');
+  }
+
+  #isUpToDate(): boolean {
     const columns = this.#database.prepare('PRAGMA table_info(artifacts)').all();
-    if (columns.some(({ name }) => name === 'clientId')) return;
-    this.#database.exec('ALTER TABLE artifacts ADD COLUMN clientId TEXT');
+    return columns.some(({ name }) => name === 'clientId');
+  }
+
+  /** Returns how the transaction ended as a function, so that only its beginning is tried again. */
+  #complete<T>(work: () => T, undo: (() => void) | undefined): () => T {
+    try {
+      const result = work();
+      this.#database.exec('COMMIT');
+      return () => result;
+    } catch (error) {
+      undo?.();
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK'); // a full disk makes SQLite do it by itself
+      return () => {
+        throw error;
+      };
+    }
   }
 
   #prepare(query: string): StatementSync {
     const statement = this.#statements.get(query) ?? this.#database.prepare(query);
     this.#statements.set(query, statement);
     return statement;
-  }
-}
-
-/** Where processes create the same file at once, SQLite fails all but one of them without waiting for `timeout`. */
-function whenFree(work: () => void): void {
-  for (const deadline = Date.now() + BUSY_TIMEOUT_MS; ;) {
-    try {
-      work();
-      return;
-    } catch (error) {
-      const isBusy = error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
-      if (!isBusy || Date.now() > deadline) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
-    }
   }
 }
 

@@ -68,7 +68,10 @@ test('a content that cannot be moved into the store leaves no row', async () => 
   const { store, directory } = await scratch();
   await store.list({ sessionId: 's' });
   writeFileSync(path.join(directory, 'contents'), 'a file where a directory should be');
-  await expect(store.writerFor(null).keep(content('x'), FACTS)).rejects.toMatchObject({ code: 'ENOTDIR' });
+  await expect(store.writerFor(null).keep(content('x'), FACTS)).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    cause: { code: 'ENOTDIR' },
+  });
   expect(await store.list({ sessionId: 's' })).toEqual([]);
   expect(readdirSync(path.join(directory, 'incoming'))).toEqual([]);
   rmSync(path.join(directory, 'contents'));
@@ -80,7 +83,7 @@ test('a draft that a sweep of another process took is an error, and no row is le
   await using draft = await store.writerFor(null).draft();
   await draft.write(Buffer.from('x'));
   for (const name of readdirSync(path.join(directory, 'incoming'))) rmSync(path.join(directory, 'incoming', name));
-  expect(() => draft.keep(FACTS)).toThrow('ENOENT');
+  await expect(draft.keep(FACTS)).rejects.toThrow('ENOENT');
   expect(await store.list({ sessionId: 's' })).toEqual([]);
 });
 
@@ -88,9 +91,9 @@ test('a store that is closed under a draft refuses it, and nothing is left', asy
   const { store, directory } = await scratch();
   const draft = await store.writerFor(null).draft();
   await draft.write(Buffer.from('x'));
-  store.close();
-  store.close();
-  expect(() => draft.keep(FACTS)).toThrow('database is not open');
+  await store.close();
+  await store.close();
+  await expect(draft.keep(FACTS)).rejects.toThrow('database is not open');
   await draft[Symbol.asyncDispose]();
   expect(readdirSync(path.join(directory, 'incoming'))).toEqual([]);
   expect(await store.list({ sessionId: 's' })).toEqual([]);
@@ -104,7 +107,7 @@ test('a link in the place of a content is not followed', async () => {
   writeFileSync(target, 'x'.repeat(sizeBytes));
   rmSync(path.join(directory, file));
   symlinkSync(target, path.join(directory, file));
-  await expect(store.open(id)).rejects.toMatchObject({ code: 'ELOOP' });
+  await expect(store.open(id)).rejects.toMatchObject({ code: 'STORAGE_FAILED', cause: { code: 'ELOOP' } });
 });
 
 test.for<[string, (file: string) => void]>([
@@ -194,7 +197,7 @@ test('a sweep of a store that was never used makes it and finds nothing', async 
 
 test('two stores on one directory see each other’s artifacts and removals', async () => {
   const { store, directory, keep } = await scratch();
-  using other = new ArtifactStore(directory);
+  await using other = new ArtifactStore(directory);
   const { id } = await keep('shared');
   expect(await text(await other.open(id))).toBe('shared');
   const stream = await store.open(id);
@@ -221,7 +224,7 @@ async function scratch(retention?: Retention): Promise<{
   const directory = path.join(base, 'artifacts');
   const store = new ArtifactStore(directory, retention);
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(base, { recursive: true, force: true });
   });
   return { store, directory, keep: (bytes, clientId = null) => store.writerFor(clientId).keep(content(bytes), FACTS) };

@@ -42,8 +42,8 @@ test('an artifact is kept with its description and found again, also by another 
     clientId: null,
   });
   expect(await store.get(artifact.id)).toEqual(artifact);
-  store.close();
-  using another = new ArtifactStore(directory);
+  await store.close();
+  await using another = new ArtifactStore(directory);
   expect(await another.get(artifact.id)).toEqual(artifact);
   expect(String(await buffer(await another.open(artifact.id)))).toBe('pixels');
 });
@@ -107,14 +107,14 @@ test('a misspelt client is refused: it must not see everything', async () => {
 test('a database from before artifacts had owners is read, and extended once', async () => {
   const { store, directory, keep } = await scratch();
   const { id, ...facts } = await keep('a.txt', 'old');
-  store.close();
+  await store.close();
   const file = path.join(directory, 'artifacts.sqlite');
   const before = new DatabaseSync(file);
   before.exec('ALTER TABLE artifacts DROP COLUMN clientId');
   before.close();
   expect(await store.get(id)).toEqual({ id, ...facts });
   const mine = await keep('b.txt', 'new', { clientId: 'me' });
-  store.close();
+  await store.close();
   expect(await store.list({ sessionId: 'session' })).toEqual([{ id, ...facts }, mine]);
   await expect(store.get(id, { clientId: 'me' })).rejects.toMatchObject(NOT_FOUND);
 });
@@ -222,7 +222,7 @@ test('a store in use removes what is too old', async () => {
 test('a store can be closed while it trims itself', async () => {
   const { store, keep } = await scratch({ maxTotalBytes: 1000 });
   for (let n = 0; n < 250; n += 1) await keep(`${n}`, `${n}`.padEnd(50));
-  store.close();
+  await store.close();
   expect((await store.list({ sessionId: 'session' })).length).toBeGreaterThan(0);
 });
 
@@ -336,7 +336,7 @@ async function scratch(retention?: Retention): Promise<{
   mkdirSync(workspace.path);
   const store = new ArtifactStore(directory, retention);
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(base, { recursive: true, force: true });
   });
   const keep: Awaited<ReturnType<typeof scratch>>['keep'] = async (name, content, owner = {}) => {

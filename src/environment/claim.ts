@@ -1,11 +1,10 @@
 /** A lock that lets one process at a time work on a directory. */
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isBusy, NO_WAIT } from '../sqlite.ts';
 
 /** The kernel does not report when a file lock is released, so waiting means polling. */
 const ASK_AGAIN_MS = 100;
-
-const SQLITE_BUSY = 5;
 
 export interface ClaimOptions {
   readonly signal?: AbortSignal | undefined;
@@ -17,7 +16,7 @@ export interface ClaimOptions {
  * process, however that dies, so there are no stale claims.
  */
 export async function claim(file: string, { signal, onWait }: ClaimOptions): Promise<Disposable> {
-  const database = new DatabaseSync(file, { timeout: 0 });
+  const database = new DatabaseSync(file, NO_WAIT);
   try {
     for (let attempt = 0; !tryLock(database); attempt += 1) {
       if (attempt === 0) onWait();
@@ -36,7 +35,7 @@ function tryLock(database: DatabaseSync): boolean {
     database.exec('BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
+    if (isBusy(error)) return false;
     throw error;
   }
 }

@@ -52,7 +52,10 @@ export type TranscriptEntry = {
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A file that a run wrote or changed. A copy is kept under `id` until its retention ends. */
+/**
+ * A file that a run wrote or changed. A copy is kept under `id` until its retention ends. A large file is copied after the
+ * answer: then `sha256` is absent, and `artifacts.get(id)` has it.
+ */
 export interface ProducedFile {
   /** Relative to the workspace. */
   readonly path: string;
@@ -115,10 +118,12 @@ export interface Spill {
   /** The path by which the session's code opens it from any working directory; absent if no later run can read it. */
   readonly path?: string;
   /** The id of the copy that outlives the session. */
-  readonly id: string;
+  readonly id?: string;
   readonly sizeBytes: number;
   /** Set if the file reached its own limit and holds only the beginning. */
   readonly isCut?: true;
+  /** Why there is no file. `sizeBytes` is that of the output then. */
+  readonly notKept?: string;
 }
 
 /** What became of the session's state. Receipts are made in state.ts. */

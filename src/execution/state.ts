@@ -121,9 +121,9 @@ export function closedReceipt(receipt: StateReceipt, reason: string): StateRecei
   return derived(receipt, { ...rest, status: 'lost', reason });
 }
 
-/** The same receipt with a reason for attention, unless it has one already. */
+/** The same receipt with one more reason for attention. */
 export function remarkedReceipt(receipt: StateReceipt, reason: string): StateReceipt {
-  return derived(receipt, { reason, ...receipt });
+  return derived(receipt, { ...receipt, ...withReason([receipt.reason, reason]) });
 }
 
 /** What became of that which the run itself did. */

@@ -76,7 +76,8 @@ function printed({ logs, truncated, spills }: Execution, maxChars: number): stri
 
 function describeSpill(spill: Spill | undefined): string[] {
   if (spill === undefined) return [];
-  const { path, id, sizeBytes, isCut } = spill;
+  const { path, id, sizeBytes, isCut, notKept } = spill;
+  if (notKept !== undefined) return [`the rest is not kept: ${notKept}`];
   const what = isCut ? `the first ${sizeBytes} bytes are` : 'all of it is';
   return [`${what} ${path === undefined ? `kept as artifact ${id}` : `in ${path}`}`];
 }

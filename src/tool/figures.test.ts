@@ -21,8 +21,8 @@ function execution(figures: readonly ProducedFigure[]): Execution {
 function openStore(): ArtifactStore {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'figures-'));
   const store = new ArtifactStore(directory);
-  onTestFinished(() => {
-    store.close();
+  onTestFinished(async () => {
+    await store.close();
     rmSync(directory, { recursive: true, force: true });
   });
   return store;

@@ -8,7 +8,9 @@ const mime = z.string().describe('Its MIME type.');
 /** About the copy that is kept, or why there is none. */
 const kept = {
   id: z.string().exactOptional().describe('The id of the artifact that keeps a copy.'),
-  sha256: Sha256Schema.exactOptional().describe('The SHA-256 of the content, in hexadecimal digits.'),
+  sha256: Sha256Schema.exactOptional().describe(
+    'The SHA-256 of the content, in hexadecimal digits. Absent for a large file, whose copy is made after the answer.',
+  ),
   notKept: z.string().exactOptional().describe('Why there is no copy.'),
 };
 
@@ -45,9 +47,10 @@ export const ProducedFigureSchema = z
 export const SpillSchema = z
   .object({
     path: z.string().exactOptional().describe('Where code in the session can read it; absent if no later run can.'),
-    id: z.string().describe('The id of the artifact that keeps a copy.'),
+    id: kept.id,
     sizeBytes: size,
     isCut: z.literal(true).exactOptional().describe('Present if the file holds only the beginning of the output.'),
+    notKept: kept.notKept,
   })
   .meta({ id: 'Spill', description: 'A file with the full text of an output that was shortened.' });
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { errnoOf, explain } from './errno.ts';
-import { boundedChunks } from './file-source.ts';
+import { boundedChunks, closing } from './file-source.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { makeDraftName, parsePath } from './names.ts';
 import type { OpenFile } from './open-file.ts';
@@ -40,6 +40,7 @@ export class DirectoryWorkspace implements Workspace {
 
   /** The file appears as a whole or not at all. */
   async write(path: string, source: FileSource, { onWritten, ...limits }: WriteOptions = {}): Promise<number> {
+    using _ = closing(source);
     const { parents, name } = parsePath(path);
     const draft = makeDraftName();
     try {
@@ -110,8 +111,10 @@ function makeIfMissing(from: HeldDirectory, name: string, uid: number): HeldDire
     if (errnoOf(error) !== 'EEXIST') throw error;
     return from.child(name);
   }
-  const made = from.child(name);
+  using stack = new DisposableStack();
+  const made = stack.use(from.child(name));
   if (mustChangeOwner(uid)) made.give(uid);
+  stack.move(); // the caller owns it now
   return made;
 }
 

@@ -22,6 +22,8 @@ test.for([
   ['EBUSY', 'FILE_REFUSED', 'in use'],
   ['ENXIO', 'FILE_REFUSED', 'not a regular file'],
   ['ENAMETOOLONG', 'FILE_REFUSED', 'too long'],
+  ['EMFILE', 'STORAGE_FAILED', 'too many open files (EMFILE). Close what is not needed, or raise `ulimit -n`'],
+  ['EIO', 'STORAGE_FAILED', 'the disk failed (EIO)'],
 ] as const)('%s is told as %s, with the path and the cause', ([errno, code, words]) => {
   const cause = failure(errno);
   expect(() => explain(cause, 'a.csv')).toThrow(expect.objectContaining({ code, cause }) as Error);
@@ -29,7 +31,7 @@ test.for([
   expect(() => explain(cause, 'a.csv')).toThrow('"a.csv"');
 });
 
-test.for([failure('EMFILE'), failure(5), new TypeError('a bug'), new VivariumError('SESSION_CLOSED', 'closed')])(
+test.for([failure('ECONNRESET'), failure(5), new TypeError('a bug'), new VivariumError('SESSION_CLOSED', 'closed')])(
   'any other error comes back as it is: %s',
   (error) => {
     expect(() => explain(error, 'a.csv')).toThrow(error);

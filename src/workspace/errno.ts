@@ -26,8 +26,12 @@ export function explain(error: unknown, path: string): never {
       });
     default: {
       const reason = REFUSALS.get(errno);
-      if (reason === undefined) throw error;
-      throw new VivariumError('FILE_REFUSED', `"${path}" was refused: ${reason}.`, { cause: error });
+      if (reason !== undefined) {
+        throw new VivariumError('FILE_REFUSED', `"${path}" was refused: ${reason}.`, { cause: error });
+      }
+      const fault = describeFault(error);
+      if (fault === undefined) throw error;
+      throw new VivariumError('STORAGE_FAILED', `"${path}" could not be used: ${fault}.`, { cause: error });
     }
   }
 }
@@ -46,4 +50,27 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
   ['EBUSY', 'it is in use. Try again later'],
   ['ENXIO', 'it is not a regular file. Choose one that is'],
   ['ENAMETOOLONG', 'its name is too long. Choose a shorter one'],
+]);
+
+/** What this machine lacks or what broke in it, and what to do; undefined for errors of other kinds. */
+export function describeFault(error: unknown): string | undefined {
+  return FAULTS.get(errnoOf(error) ?? '');
+}
+
+const DATA_DIRECTORY = 'Check the data directory';
+
+const FAULTS: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'this process has too many open files (EMFILE). Close what is not needed, or raise `ulimit -n`'],
+  ['ENFILE', 'the machine has too many open files (ENFILE). Close what is not needed, or raise `fs.file-max`'],
+  ['ENOSPC', 'no space left on device (ENOSPC). Free space on the disk of the data directory'],
+  ['EDQUOT', 'the quota of the disk is used up (EDQUOT). Free space on the disk of the data directory'],
+  ['ENOMEM', 'the machine has no memory left (ENOMEM). End what is not needed'],
+  ['EIO', 'the disk failed (EIO). Check the disk of the data directory'],
+  ['EROFS', 'the file system is read-only (EROFS). Check how the data directory is mounted'],
+  ['EACCES', 'permission denied (EACCES). Check the permissions of the data directory'],
+  ['EPERM', 'permission denied (EPERM). Check the permissions of the data directory'],
+  ['ENOENT', `a directory is gone (ENOENT). ${DATA_DIRECTORY}`],
+  ['ENOTDIR', `a file stands where a directory should be (ENOTDIR). ${DATA_DIRECTORY}`],
+  ['ESTALE', `the file system is gone (ESTALE). ${DATA_DIRECTORY}`],
+  ['ENODEV', `the file system is gone (ENODEV). ${DATA_DIRECTORY}`],
 ]);

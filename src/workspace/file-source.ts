@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { VivariumError } from '../errors.ts';
 import type { FileSource, WriteOptions } from './workspace.ts';
 
@@ -27,4 +28,13 @@ async function* chunksOf(source: FileSource): AsyncGenerator<Uint8Array, void, u
   if (typeof source === 'string') yield Buffer.from(source);
   else if (source instanceof Uint8Array) yield source;
   else yield* source;
+}
+
+/** When disposed, closes a source that is a stream, also one that nobody has begun to read. */
+export function closing(source: FileSource): Disposable {
+  return {
+    [Symbol.dispose]() {
+      if (source instanceof Readable) source.destroy();
+    },
+  };
 }

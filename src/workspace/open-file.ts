@@ -4,12 +4,14 @@ import { Readable } from 'node:stream';
 import { VivariumError } from '../errors.ts';
 import type { WorkspaceFile } from './workspace.ts';
 
-const CHUNK_BYTES = 1 << 16;
+/** Larger chunks copy no faster, and hashing one must not hold up the event loop. */
+const CHUNK_BYTES = 1 << 18;
 
 /** A regular file, open for reading. It is read up to the size it had when it was opened, so that one that grows has an end. */
 export class OpenFile implements WorkspaceFile {
   readonly name: string;
   readonly sizeBytes: number;
+  readonly survivesRemoval = true;
   readonly #handle: FileHandle;
 
   private constructor(handle: FileHandle, name: string, sizeBytes: number) {
@@ -18,9 +20,12 @@ export class OpenFile implements WorkspaceFile {
     this.sizeBytes = sizeBytes;
   }
 
-  /** The caller has checked what the handle refers to. */
+  /** The caller has checked what the handle refers to. It owns the file from here on. */
   static async from(handle: FileHandle, name: string): Promise<OpenFile> {
+    await using stack = new AsyncDisposableStack();
+    stack.use(handle);
     const { size } = await handle.stat();
+    stack.move();
     return new OpenFile(handle, name, size);
   }
 
@@ -44,22 +49,24 @@ export class OpenFile implements WorkspaceFile {
     }
   }
 
-  /** Exactly `sizeBytes` bytes, or an error. The stream owns the file and closes it. */
+  /** Exactly `sizeBytes` bytes, or an error. The stream owns the file and closes it, even if nobody reads it. */
   stream(): Readable {
-    return Readable.from(this.#whole(), { objectMode: false });
+    const stream = Readable.from(this.#whole(), { objectMode: false });
+    // Not left to the generator: one that was never started does not clean up.
+    stream.once('close', () => void this[Symbol.asyncDispose]().catch(() => undefined)); // it was only read
+    return stream;
   }
 
   async *#whole(): AsyncGenerator<Uint8Array, void, undefined> {
-    await using file = this; // oxlint-disable-line typescript/no-this-alias
     let bytes = 0;
-    for await (const chunk of file.chunks()) {
+    for await (const chunk of this.chunks()) {
       bytes += chunk.length;
       yield chunk;
     }
-    if (bytes === file.sizeBytes) return;
+    if (bytes === this.sizeBytes) return;
     throw new VivariumError(
       'FILE_REFUSED',
-      `"${file.name}" shrank while it was read. Read it again when nothing writes it.`,
+      `"${this.name}" shrank while it was read. Read it again when nothing writes it.`,
     );
   }
 

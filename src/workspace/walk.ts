@@ -1,7 +1,7 @@
 import type { BigIntStats, Dirent } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VivariumError } from '../errors.ts';
-import { errnoOf } from './errno.ts';
+import { errnoOf, explain } from './errno.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { decodeName, isDraftName, showName } from './names.ts';
 import { isForeignLink } from './open-file.ts';
@@ -21,6 +21,9 @@ const BLOCK_BYTES = 512;
 const SLICE_MS = 8;
 const ENTRIES_BETWEEN_CLOCK_READS = 32;
 
+/** What opening a workspace that was removed or replaced fails with. */
+const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+
 /** Lists the files of a workspace from outside. It opens only directories, and follows no link. */
 export async function walk(directory: string, { uid, caps, signal }: WalkOptions = {}): Promise<Listing> {
   const walker = new Walker(openRoot(directory), { uid, caps: { ...DEFAULT_CAPS, ...caps }, signal });
@@ -32,6 +35,7 @@ function openRoot(directory: string): HeldDirectory {
   try {
     return HeldDirectory.open(directory);
   } catch (error) {
+    if (!GONE.has(errnoOf(error) ?? '')) return explain(error, '.');
     throw new VivariumError('FILE_NOT_FOUND', 'The workspace is gone. Create a new session.', { cause: error });
   }
 }
@@ -177,7 +181,7 @@ class Walker {
       case 'EPERM':
         return this.#skip(path, 'unreadable');
       default:
-        throw error;
+        return explain(error, path === '' ? '.' : path);
     }
   }
 

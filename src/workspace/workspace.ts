@@ -34,6 +34,8 @@ export interface WriteOptions {
 /** A file, open for reading. */
 export interface WorkspaceFile extends AsyncDisposable {
   readonly sizeBytes: number;
+  /** Whether it stays readable, as it is, when its name is removed or given to another file. */
+  readonly survivesRemoval: boolean;
   chunks(): AsyncGenerator<Uint8Array, void, undefined>;
   stream(): Readable;
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { extensionOf } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
-import type { Execution } from '../../execution/execution.ts';
+import type { Execution, ProducedFile } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { loadFigures, type LoadedFigure } from '../../tool/figures.ts';
@@ -47,10 +47,7 @@ export class OutputFolder {
   }
 
   async addFiles({ files }: Execution): Promise<void> {
-    for (const { id, path: name, sizeBytes, notKept } of files) {
-      if (id === undefined) await this.#report(`${name} is not kept: ${notKept ?? 'no reason given'}`);
-      else await this.#addArtifact('file', name, { id, sizeBytes });
-    }
+    for (const file of files) await this.#addArtifact('file', file.path, file);
   }
 
   /** The full text of outputs that are shortened in the result. */
@@ -66,8 +63,13 @@ export class OutputFolder {
     return taken.has(name) ? this.#nextName(extension, taken) : name;
   }
 
-  async #addArtifact(kind: string, name: string, { id, sizeBytes }: { id: string; sizeBytes: number }): Promise<void> {
-    await this.#add(kind, name, { source: this.#artifacts.open(id), sizeBytes });
+  async #addArtifact(
+    kind: string,
+    name: string,
+    { id, sizeBytes, notKept }: Pick<ProducedFile, 'id' | 'sizeBytes' | 'notKept'>,
+  ): Promise<void> {
+    if (id === undefined) await this.#report(`${name} is not kept: ${notKept ?? 'no reason given'}`);
+    else await this.#add(kind, name, { source: this.#artifacts.open(id), sizeBytes });
   }
 
   /** The program chooses the names. One that leads out of the folder is refused, and the other files are still copied. */

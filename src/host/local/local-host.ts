@@ -3,6 +3,7 @@ import { ArtifactStore } from '../../artifact/store.ts';
 import { parse, parseConfig, ClientOptions, type Config, type Limits } from '../../config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Environment } from '../../environment/environment.ts';
+import { VivariumError } from '../../errors.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { startEngine, type StartedEngine } from './engines.ts';
@@ -70,8 +71,8 @@ export class LocalHost implements Host {
     const { engine, environment } = await (command?.starting ?? startEngine(choice, config, signal));
     stack.use(engine);
     const artifacts = stack.use(openArtifacts(config));
-    if (command === undefined) await artifacts.sweep();
-    else if (!keepsNothing) stack.defer(async () => void (await artifacts.trim())); // it ends before upkeep is due
+    if (command === undefined) await tidy(artifacts.sweep());
+    else if (!keepsNothing) stack.defer(() => tidy(artifacts.trim())); // it ends before upkeep is due
     const parts = { engine, store: artifacts, keepsNothing, pythonVersion: environment.version, caps: config };
     const sessions = stack.use(new Sessions(parts));
     if (command !== undefined) stack.use(engine); // closed first, it ends its sessions faster than one by one
@@ -150,6 +151,13 @@ export class LocalHost implements Host {
 function openArtifacts({ dataDir, artifactDays, artifactMb }: Config): ArtifactStore {
   const retention = { maxAgeMs: artifactDays * DAY_MS, maxTotalBytes: artifactMb * 2 ** 20 };
   return new ArtifactStore(path.join(dataDir, 'artifacts'), retention);
+}
+
+/** A host works without a store that can be written. Each file that a run produces then says why there is no copy. */
+async function tidy(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!(error instanceof VivariumError)) throw error;
+  });
 }
 
 function onAbort(signal: AbortSignal | undefined, act: () => void): Disposable {

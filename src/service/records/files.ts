@@ -55,12 +55,16 @@ export type OpenArtifact = (id: string) => Promise<AsyncIterable<Uint8Array>>;
 
 export type ArtifactContent = { readonly content: AsyncIterable<Uint8Array> } | { readonly problem: string };
 
-/** The store may have removed an artifact while its run waited for approval. */
+/** The store may have removed an artifact while its run waited for approval, or may fail. The other files are still kept. */
 export async function openKept(id: string, openArtifact: OpenArtifact): Promise<ArtifactContent> {
   try {
     return { content: await openArtifact(id) };
   } catch (error) {
-    if (!(error instanceof VivariumError) || error.code !== 'ARTIFACT_NOT_FOUND') throw error;
-    return { problem: 'its copy was removed' };
+    if (!(error instanceof VivariumError)) throw error;
+    return { problem: error.code === 'ARTIFACT_NOT_FOUND' ? 'its copy was removed' : withoutStop(error.message) };
   }
+}
+
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, '');
 }

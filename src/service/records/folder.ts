@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../workspace/held-directory.ts';
 import { errnoOf } from '../../workspace/errno.ts';
+import { closing } from '../../workspace/file-source.ts';
 import { parsePath } from '../../workspace/names.ts';
 import { ServiceConfigurationError } from '../api/failures.ts';
 import { folderName, FOLDERS, isRecordPath, monthOf, type RecordSubfolder } from './names.ts';
@@ -59,8 +60,9 @@ export class RecordFolder {
 
   /** Writes a file. Readers see either the old content or the new one. */
   async write(name: string, content: FileContent, subfolder?: RecordSubfolder): Promise<string> {
+    using _ = closing(content);
     const target = path.join(this.path, subfolder ?? '', name);
-    return explained(target, async () => {
+    return await explained(target, async () => {
       if (subfolder !== undefined) await makeDirectory(path.join(this.path, subfolder));
       using directory = this.#hold(subfolder);
       await put(directory, name, content);
@@ -70,9 +72,10 @@ export class RecordFolder {
 
   /** Same as `write`, for a path inside a sub-folder. Creates missing directories. */
   async writeBelow(subfolder: RecordSubfolder, inner: string, content: FileContent): Promise<string> {
+    using _ = closing(content);
     const { parents, name } = parsePath(inner);
     const target = path.join(this.path, subfolder, ...parents, name);
-    return explained(target, async () => {
+    return await explained(target, async () => {
       await mkdir(path.dirname(target), { recursive: true, mode: MODE });
       using stack = new DisposableStack();
       const steps = [subfolder, ...parents].reduce(

@@ -14,7 +14,7 @@ export interface Database {
 
   /**
    * Makes a change and runs the statement that `follow` gives for each returned row, all in one transaction. `follow` is
-   * synchronous: SQLite blocks its thread while another connection writes, and must never wait for that same thread.
+   * synchronous: one connection to SQLite serves all callers, and their statements must not get into the transaction.
    */
   change(statement: Sql, follow: (row: Row) => Sql): Promise<Row[]>;
 }

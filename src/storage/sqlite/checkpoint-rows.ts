@@ -46,21 +46,25 @@ export class CheckpointRows {
   }
 
   /** The named checkpoint, or the newest one. Ids grow with time. */
-  find(threadId: string, namespace: string, checkpointId: string | undefined): CheckpointRow | undefined {
+  async find(
+    threadId: string,
+    namespace: string,
+    checkpointId: string | undefined,
+  ): Promise<CheckpointRow | undefined> {
     const newest = 'thread_id = ? AND checkpoint_ns = ? ORDER BY checkpoint_id DESC LIMIT 1';
     const [condition, values] =
       checkpointId === undefined
         ? [newest, [threadId, namespace]]
         : [OF_CHECKPOINT, [threadId, namespace, checkpointId]];
-    const [row] = this.#file.all(`SELECT * FROM checkpoints WHERE ${condition}`, values);
+    const [row] = await this.#file.all(`SELECT * FROM checkpoints WHERE ${condition}`, values);
     return row === undefined ? undefined : toCheckpoint(row);
   }
 
   /** Newest first, without contents. */
-  summaries(
+  async summaries(
     key: { readonly [Part in keyof CheckpointKey]?: string | undefined },
     beforeId?: string,
-  ): CheckpointSummary[] {
+  ): Promise<CheckpointSummary[]> {
     const conditions = [
       ['thread_id = ?', key.threadId],
       ['checkpoint_ns = ?', key.namespace],
@@ -69,7 +73,7 @@ export class CheckpointRows {
     ] as const;
     const given = conditions.flatMap(([text, value]) => (value === undefined ? [] : [{ text, value }]));
     const condition = ['1 = 1', ...given.map(({ text }) => text)].join(' AND ');
-    const rows = this.#file.all(
+    const rows = await this.#file.all(
       `SELECT thread_id, checkpoint_ns, checkpoint_id, metadata_type, metadata FROM checkpoints
        WHERE ${condition} ORDER BY checkpoint_id DESC`,
       given.map(({ value }) => value),
@@ -77,8 +81,12 @@ export class CheckpointRows {
     return rows.map(toSummary);
   }
 
-  channelValue({ threadId, namespace }: CheckpointKey, channel: string, version: string): Typed | undefined {
-    const [row] = this.#file.all(
+  async channelValue(
+    { threadId, namespace }: CheckpointKey,
+    channel: string,
+    version: string,
+  ): Promise<Typed | undefined> {
+    const [row] = await this.#file.all(
       'SELECT type, value FROM channel_values WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?',
       [threadId, namespace, channel, version],
     );
@@ -86,8 +94,8 @@ export class CheckpointRows {
   }
 
   /** In the order of writing. */
-  writes({ threadId, namespace, checkpointId }: CheckpointKey): WriteRow[] {
-    const rows = this.#file.all(
+  async writes({ threadId, namespace, checkpointId }: CheckpointKey): Promise<WriteRow[]> {
+    const rows = await this.#file.all(
       `SELECT task_id, channel, type, value FROM pending_writes WHERE ${OF_CHECKPOINT} ORDER BY rowid`,
       [threadId, namespace, checkpointId],
     );
@@ -98,10 +106,11 @@ export class CheckpointRows {
     }));
   }
 
-  put({ threadId, namespace, checkpointId, parentId, checkpoint, metadata, channels }: NewCheckpoint): void {
-    this.#file.transact(() => {
+  async put(row: NewCheckpoint): Promise<void> {
+    const { threadId, namespace, checkpointId, parentId, checkpoint, metadata, channels } = row;
+    await this.#file.transact((run) => {
       for (const { channel, version, value } of channels) {
-        this.#file.all('INSERT OR IGNORE INTO channel_values VALUES (?, ?, ?, ?, ?, ?)', [
+        run('INSERT OR IGNORE INTO channel_values VALUES (?, ?, ?, ?, ?, ?)', [
           threadId,
           namespace,
           channel,
@@ -110,7 +119,7 @@ export class CheckpointRows {
           value.bytes,
         ]);
       }
-      this.#file.all('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)', [
+      run('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)', [
         threadId,
         namespace,
         checkpointId,
@@ -123,11 +132,11 @@ export class CheckpointRows {
     });
   }
 
-  putWrites({ threadId, namespace, checkpointId, taskId, rows, isReplacing }: NewWrites): void {
+  async putWrites({ threadId, namespace, checkpointId, taskId, rows, isReplacing }: NewWrites): Promise<void> {
     const verb = isReplacing ? 'REPLACE' : 'IGNORE';
-    this.#file.transact(() => {
+    await this.#file.transact((run) => {
       for (const { position, channel, value } of rows) {
-        this.#file.all(`INSERT OR ${verb} INTO pending_writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, [
+        run(`INSERT OR ${verb} INTO pending_writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, [
           threadId,
           namespace,
           checkpointId,
@@ -141,9 +150,9 @@ export class CheckpointRows {
     });
   }
 
-  deleteThread(threadId: string): void {
-    this.#file.transact(() => {
-      for (const table of TABLES) this.#file.all(`DELETE FROM ${table} WHERE thread_id = ?`, [threadId]);
+  async deleteThread(threadId: string): Promise<void> {
+    await this.#file.transact((run) => {
+      for (const table of TABLES) run(`DELETE FROM ${table} WHERE thread_id = ?`, [threadId]);
     });
   }
 }

@@ -15,30 +15,27 @@ class SqliteDatabase implements Database {
   }
 
   async query(statement: Sql): Promise<Row[]> {
-    return this.#run(statement);
+    return this.#file.all(textOf(statement), statement.values);
   }
 
   async change(statement: Sql, follow: (row: Row) => Sql): Promise<Row[]> {
-    return this.#file.transact(() => {
-      const rows = this.#run(statement);
-      for (const row of rows) this.#run(follow(row));
+    return this.#file.transact((run) => {
+      const rows = run(textOf(statement), statement.values);
+      for (const next of rows.map(follow)) run(textOf(next), next.values);
       return rows;
     });
   }
+}
 
-  #run(statement: Sql): Row[] {
-    return this.#file.all(
-      statement.render(() => '?'),
-      statement.values,
-    );
-  }
+function textOf(statement: Sql): string {
+  return statement.render(() => '?');
 }
 
 /** Opens the file at `path`. Creates the file and its tables if they are missing. */
 export async function openSqlite(path: string): Promise<Backend> {
   using stack = new DisposableStack();
   const file = stack.use(await SqliteFile.open(path));
-  migrateSqlite(file);
+  await migrateSqlite(file);
   const opened = stack.move(); // the caller owns it from here on
   return {
     database: new SqliteDatabase(file),

@@ -1,22 +1,23 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import nodePath from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../errors.ts';
+import { isBusy, NO_WAIT, Patience } from '../../sqlite.ts';
 
 /** How long to wait for another process that writes. Its transactions take milliseconds. */
-const BUSY_TIMEOUT_MS = 10_000;
+const PATIENCE_MS = 10_000;
 
-const RETRY_MS = 5;
-const SQLITE_BUSY = 5;
+/** Runs a statement within a transaction. */
+export type RunStatement = (query: string, values: readonly SQLInputValue[]) => Record<string, SQLOutputValue>[];
 
 /**
- * One connection to an SQLite file. Its work is synchronous: a transaction that awaited something could leave another
- * connection of this process blocking the thread that the transaction needs to finish.
+ * One connection to an SQLite file. Waiting for other processes is asynchronous. A transaction is synchronous, since one
+ * that awaited something could get statements of other callers between its own.
  */
 export class SqliteFile implements Disposable {
   readonly path: string;
   readonly #database: DatabaseSync;
+  readonly #patience = new Patience(PATIENCE_MS);
   readonly #statements = new Map<string, StatementSync>();
 
   private constructor(path: string, database: DatabaseSync) {
@@ -29,50 +30,54 @@ export class SqliteFile implements Disposable {
     try {
       mkdirSync(nodePath.dirname(path), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
-      const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-      const file = new SqliteFile(path, database);
+      using stack = new DisposableStack();
+      const file = stack.use(new SqliteFile(path, new DatabaseSync(path, NO_WAIT)));
       await file.#prepareFile();
+      stack.move(); // the caller owns it now
       return file;
     } catch (error) {
       throw translate(path, error);
     }
   }
 
-  all(query: string, values: readonly SQLInputValue[]): Record<string, SQLOutputValue>[] {
-    return this.#attempt(() => this.#prepare(query).all(...values));
+  async all(query: string, values: readonly SQLInputValue[]): Promise<Record<string, SQLOutputValue>[]> {
+    return this.#attempt(() => this.#run(query, values));
   }
 
-  /** Runs several statements without values. */
-  execute(statements: string): void {
-    this.#attempt(() => this.#database.exec(statements));
-  }
-
-  /** Runs `work` in a transaction that excludes other writers. */
-  transact<T>(work: () => T): T {
-    this.execute('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.execute('COMMIT');
-      return result;
-    } catch (error) {
-      if (this.#database.isTransaction) this.execute('ROLLBACK'); // when the disk is full, SQLite has rolled back already
-      throw error;
-    }
+  /** Runs `work` in a transaction that excludes other writers. It runs once. */
+  async transact<T>(work: (run: RunStatement, execute: (statements: string) => void) => T): Promise<T> {
+    const end = await this.#attempt(() => {
+      this.#database.exec('BEGIN IMMEDIATE');
+      return this.#complete(() => work(this.#run, (statements) => this.#database.exec(statements)));
+    });
+    return end();
   }
 
   [Symbol.dispose](): void {
     if (this.#database.isOpen) this.#database.close();
   }
 
+  /** Returns how the transaction ended as a function, so that only its beginning is tried again. */
+  #complete<T>(work: () => T): () => T {
+    try {
+      const result = work();
+      this.#database.exec('COMMIT');
+      return () => result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK'); // when the disk is full, SQLite has rolled back already
+      return () => {
+        throw translate(this.path, error);
+      };
+    }
+  }
+
+  readonly #run: RunStatement = (query, values) => this.#prepare(query).all(...values);
+
   /** Every commit is synced to disk: losing a claim in a power cut would let code run twice. */
   async #prepareFile(): Promise<void> {
-    try {
-      await whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL'));
-      this.#database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-    } catch (error) {
-      this[Symbol.dispose]();
-      throw error;
-    }
+    // When several processes create the same file, SQLite rejects all but one without waiting.
+    await this.#patience.whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL'));
+    this.#database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   }
 
   #prepare(query: string): StatementSync {
@@ -81,33 +86,16 @@ export class SqliteFile implements Disposable {
     return statement;
   }
 
-  #attempt<T>(work: () => T): T {
-    if (!this.#database.isOpen) {
-      throw new VivariumError('STORAGE_FAILED', `The storage at ${this.path} is closed. Open it again to use it.`);
-    }
+  async #attempt<T>(work: () => T): Promise<T> {
     try {
-      return work();
+      return await this.#patience.whenFree(() => {
+        if (this.#database.isOpen) return work();
+        throw new VivariumError('STORAGE_FAILED', `The storage at ${this.path} is closed. Open it again to use it.`);
+      });
     } catch (error) {
       throw translate(this.path, error);
     }
   }
-}
-
-/** Retries while SQLite is busy. When several processes create the same file, SQLite rejects all but one without waiting. */
-async function whenFree(work: () => void): Promise<void> {
-  for (const deadline = Date.now() + BUSY_TIMEOUT_MS; ;) {
-    try {
-      work();
-      return;
-    } catch (error) {
-      if (!isBusy(error) || Date.now() > deadline) throw error;
-      await sleep(RETRY_MS);
-    }
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
 }
 
 function translate(path: string, error: unknown): VivariumError {

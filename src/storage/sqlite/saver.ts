@@ -31,7 +31,7 @@ export class SqliteSaver extends BaseCheckpointSaver {
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const key = readKey(config);
     if (key.threadId === undefined) return undefined;
-    const row = this.#rows.find(key.threadId, key.namespace ?? '', key.checkpointId);
+    const row = await this.#rows.find(key.threadId, key.namespace ?? '', key.checkpointId);
     return row === undefined ? undefined : this.#load(row);
   }
 
@@ -41,11 +41,11 @@ export class SqliteSaver extends BaseCheckpointSaver {
   ): AsyncGenerator<CheckpointTuple> {
     const beforeId = before === undefined ? undefined : readKey(before).checkpointId;
     let remaining = limit;
-    for (const summary of this.#rows.summaries(readKey(config), beforeId)) {
+    for (const summary of await this.#rows.summaries(readKey(config), beforeId)) {
       if (remaining <= 0) return;
       const metadata = (await this.#decode(summary.metadata)) as Record<string, unknown>;
       if (!Object.entries(filter).every(([name, value]) => isDeepStrictEqual(metadata[name], value))) continue;
-      const row = this.#rows.find(summary.threadId, summary.namespace, summary.checkpointId);
+      const row = await this.#rows.find(summary.threadId, summary.namespace, summary.checkpointId);
       if (row === undefined) continue; // deleted in the meantime
       remaining -= 1;
       yield await this.#load(row);
@@ -71,7 +71,7 @@ export class SqliteSaver extends BaseCheckpointSaver {
     };
     const namespace = key.namespace ?? '';
     const parentId = key.checkpointId ?? null;
-    this.#rows.put({ threadId: key.threadId, namespace, checkpointId: checkpoint.id, parentId, ...written });
+    await this.#rows.put({ threadId: key.threadId, namespace, checkpointId: checkpoint.id, parentId, ...written });
     return checkpointConfig(key.threadId, namespace, checkpoint.id);
   }
 
@@ -85,16 +85,17 @@ export class SqliteSaver extends BaseCheckpointSaver {
     // Errors and interrupts may change. Other writes stay as they were when a task runs again.
     const isReplacing = writes.every(([channel]) => channel in WRITES_IDX_MAP);
     const { threadId, namespace = '', checkpointId } = key;
-    this.#rows.putWrites({ threadId, namespace, checkpointId, taskId, rows, isReplacing });
+    await this.#rows.putWrites({ threadId, namespace, checkpointId, taskId, rows, isReplacing });
   }
 
   override async deleteThread(threadId: string): Promise<void> {
-    this.#rows.deleteThread(threadId);
+    await this.#rows.deleteThread(threadId);
   }
 
   async #load(row: CheckpointRow): Promise<CheckpointTuple> {
     const { threadId, namespace, checkpointId, parentId } = row;
-    const writes = this.#rows.writes(row).map(async ({ taskId, channel, value }): Promise<CheckpointPendingWrite> => {
+    const rows = await this.#rows.writes(row);
+    const writes = rows.map(async ({ taskId, channel, value }): Promise<CheckpointPendingWrite> => {
       return [taskId, channel, await this.#decode(value)];
     });
     return {
@@ -109,7 +110,7 @@ export class SqliteSaver extends BaseCheckpointSaver {
   async #loadCheckpoint(row: CheckpointRow): Promise<Checkpoint> {
     const bare = (await this.#decode(row.checkpoint)) as BareCheckpoint;
     const stored = Object.entries(bare.channel_versions).map(async ([channel, version]) => {
-      const value = this.#rows.channelValue(row, channel, String(version));
+      const value = await this.#rows.channelValue(row, channel, String(version));
       return value === undefined ? [] : [[channel, await this.#decode(value)] as const];
     });
     const checkpoint = { ...bare, channel_values: Object.fromEntries((await Promise.all(stored)).flat()) };
@@ -118,7 +119,8 @@ export class SqliteSaver extends BaseCheckpointSaver {
 
   /** Before version 4, messages to nodes were among the writes of the parent checkpoint, not in a channel. */
   async #withPendingSends(checkpoint: Checkpoint, row: CheckpointKey, parentId: string): Promise<Checkpoint> {
-    const writes = this.#rows.writes({ ...row, checkpointId: parentId }).filter(({ channel }) => channel === TASKS);
+    const rows = await this.#rows.writes({ ...row, checkpointId: parentId });
+    const writes = rows.filter(({ channel }) => channel === TASKS);
     const versions = Object.values(checkpoint.channel_versions);
     const version = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
     return {

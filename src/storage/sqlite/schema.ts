@@ -50,14 +50,21 @@ const VERSIONS = [
   approvalsTable('approvals') + auditTable('audit', 'INTEGER PRIMARY KEY AUTOINCREMENT') + AUDIT_TRIGGERS + CHECKPOINTS,
 ];
 
+const VERSION = 'PRAGMA user_version';
+
 /** Brings the tables up to date. If several processes start together, one migrates and the others wait for it. */
-export function migrateSqlite(file: SqliteFile): void {
-  file.transact(() => {
-    const found = Number(file.all('PRAGMA user_version', [])[0]?.['user_version']);
+export async function migrateSqlite(file: SqliteFile): Promise<void> {
+  if (versionIn(await file.all(VERSION, [])) === VERSIONS.length) return; // nothing to do, and no lock to wait for
+  await file.transact((run, execute) => {
+    const found = versionIn(run(VERSION, []));
     if (found > VERSIONS.length) throw tooNew(file.path, found);
-    for (const statements of VERSIONS.slice(found)) file.execute(statements);
-    file.execute(`PRAGMA user_version = ${VERSIONS.length}`);
+    for (const statements of VERSIONS.slice(found)) execute(statements);
+    execute(`PRAGMA user_version = ${VERSIONS.length}`);
   });
+}
+
+function versionIn([row]: Awaited<ReturnType<SqliteFile['all']>>): number {
+  return Number(row?.['user_version']);
 }
 
 function tooNew(path: string, found: number): VivariumError {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { parseConfig } from '../../config.ts';
 import { Once } from '../../once.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
+import { closing } from '../../workspace/file-source.ts';
 import type { FileSource } from '../../workspace/workspace.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -50,6 +51,7 @@ export class RunFolder {
 
   /** Keeps the name that the run gave the file. A name that leads out of the folder is refused. */
   async add(name: string, source: FileSource, maxBytes: number): Promise<StoredFile> {
+    using _ = closing(source);
     if (!this.#isMade) await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     this.#isMade = true;
     const directory = new DirectoryWorkspace({ path: this.#directory, uid: process.getuid?.() ?? 0 });

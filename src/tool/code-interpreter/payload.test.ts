@@ -23,7 +23,7 @@ beforeEach(async () => {
   directory = await mkdtemp(path.join(os.tmpdir(), 'payload-'));
   store = new ArtifactStore(path.join(directory, 'store'));
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(directory, { recursive: true, force: true });
   });
 });

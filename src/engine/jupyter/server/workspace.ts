@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
-import { boundedChunks } from '../../../workspace/file-source.ts';
+import { boundedChunks, closing } from '../../../workspace/file-source.ts';
 import { isPlainPath, parsePath } from '../../../workspace/names.ts';
 import type {
   FileSource,
@@ -91,6 +91,7 @@ export class JupyterWorkspace implements Workspace {
   }
 
   async write(path: string, source: FileSource, { onWritten, ...limits }: WriteOptions = {}): Promise<number> {
+    using _ = closing(source);
     parsePath(path);
     let sizeBytes = 0;
     const chunks = boundedChunks(source, { path, ...limits }, (bytes) => (sizeBytes = bytes));
@@ -224,6 +225,7 @@ function describeEntry(path: string, { size, last_modified: modified, created }:
 /** A file of a server, whose bytes come as they are asked for. */
 class RemoteFile implements WorkspaceFile {
   readonly sizeBytes: number;
+  readonly survivesRemoval = false;
   readonly #bytes: AsyncGenerator<Uint8Array, void, undefined>;
 
   constructor(sizeBytes: number, bytes: AsyncGenerator<Uint8Array, void, undefined>) {

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../artifact/failure.ts';
 import type { ArtifactWriter } from '../../../artifact/store.ts';
 import type { Limits } from '../../../config.ts';
 import type { Event, Listener, Summary } from '../../../execution/event.ts';
@@ -43,6 +44,7 @@ export class RunArtifacts {
   /** Most runs print nothing. */
   #outputs: RunOutputFiles | undefined;
   #spills: Summary['spills'];
+  readonly #remarks: string[] = [];
 
   constructor(parts: RunArtifactsParts) {
     this.#parts = parts;
@@ -58,8 +60,8 @@ export class RunArtifacts {
 
   /** Keeps what was produced, and passes it on as events. */
   async collect({ mayHaveWritten, savedFigures = [] }: Summary, listener: Listener): Promise<void> {
-    const { files, outputFiles, executionId } = this.#parts;
-    const written: readonly ProducedFile[] = mayHaveWritten ? await files.collect(executionId) : [];
+    const { outputFiles } = this.#parts;
+    const written = mayHaveWritten ? await this.#collectFiles() : [];
     for (const file of written) await listener({ type: 'file', file });
     if (this.#figures.isAny || savedFigures.length > 0) {
       for await (const figure of this.#figures.collect(savedFigures, written, this.#parts)) {
@@ -69,13 +71,30 @@ export class RunArtifacts {
     this.#spills = await this.#outputs?.keep(outputFiles, this.#parts);
   }
 
+  /** If the workspace cannot be listed, the run has its answer all the same, and the next run tells of the files. */
+  async #collectFiles(): Promise<readonly ProducedFile[]> {
+    const { files, executionId } = this.#parts;
+    try {
+      return await files.collect(executionId);
+    } catch (error) {
+      this.#remarks.push(`the files that this run may have written could not be listed: ${messageOf(error)}`);
+      return [];
+    }
+  }
+
   /** Adds what is known only after `collect`. A run that overfilled the workspace has failed, even if its code succeeded. */
   complete(summary: Summary): Summary {
-    const complete = this.#spills === undefined ? summary : { ...summary, spills: this.#spills };
-    const { excess } = this.#parts.files;
+    const { files } = this.#parts;
+    const remarks = [...files.takeLosses(), ...this.#remarks];
+    const complete = {
+      ...summary,
+      ...(this.#spills !== undefined && { spills: this.#spills }),
+      state: remarks.reduce(remarkedReceipt, summary.state),
+    };
+    const { excess } = files;
     if (excess === null || !summary.mayHaveWritten) return complete;
     const hasEnded = summary.outcome.status === 'succeeded' || summary.outcome.status === 'raised';
-    if (!excess.hasGrown || !hasEnded) return { ...complete, state: remarkedReceipt(summary.state, excess.reason) };
+    if (!excess.hasGrown || !hasEnded) return { ...complete, state: remarkedReceipt(complete.state, excess.reason) };
     return { ...complete, outcome: { status: 'crashed', signal: null, exitCode: null, reason: excess.reason } };
   }
 

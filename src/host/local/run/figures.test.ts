@@ -214,7 +214,7 @@ async function scratch(): Promise<{
   const directory = await mkdtemp(path.join(tmpdir(), 'figures-'));
   const store = new ArtifactStore(directory);
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(directory, { recursive: true, force: true });
   });
   return {

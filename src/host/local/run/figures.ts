@@ -1,3 +1,4 @@
+import { messageOf } from '../../../artifact/failure.ts';
 import { decodeForm, extensionOf, PLOTLY } from '../../../artifact/mime.ts';
 import type { ArtifactWriter } from '../../../artifact/store.ts';
 import type { Event, SavedFigure } from '../../../execution/event.ts';
@@ -65,14 +66,20 @@ export interface KeepFigure {
 
 type FigureCopy = Pick<ProducedFigure, 'mime' | 'sizeBytes' | 'id' | 'sha256' | 'notKept'>;
 
+/** If the store cannot keep it, the run has its answer all the same. */
 async function keepShown(result: Result, number: number, keep: KeepFigure): Promise<FigureCopy> {
   const { store, sessionId, executionId } = keep;
   const [mime, content] = formOf(result) ?? ['', ''];
-  await using draft = await store.draft();
-  await draft.write(decodeForm(mime, content));
-  const name = `figure-${number}${extensionOf(mime)}`;
-  const { id, sizeBytes, sha256 } = draft.keep({ name, mime, sessionId, executionId });
-  return { mime, sizeBytes, id, sha256 };
+  const bytes = decodeForm(mime, content);
+  try {
+    await using draft = await store.draft();
+    await draft.write(bytes);
+    const name = `figure-${number}${extensionOf(mime)}`;
+    const { id, sizeBytes, sha256 } = await draft.keep({ name, mime, sessionId, executionId });
+    return { mime, sizeBytes, id, sha256 };
+  } catch (error) {
+    return { mime, sizeBytes: bytes.length, notKept: messageOf(error) };
+  }
 }
 
 function tooMany(result: Result): FigureCopy {

@@ -317,7 +317,7 @@ async function scratch(
   mkdirSync(workspace.path);
   const store = new ArtifactStore(path.join(base, 'artifacts'));
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(base, { recursive: true, force: true });
   });
   const { limits } = parseConfig({ dataDir: base, limits: given });

@@ -9,12 +9,16 @@ import type { Limits } from '../../../config.ts';
 import type { EngineSession } from '../../../engine/engine.ts';
 import { VivariumError } from '../../../errors.ts';
 import type { ProducedFile } from '../../../execution/execution.ts';
+import { closing } from '../../../workspace/file-source.ts';
 import type { FileSource, FoundFile, Workspace } from '../../../workspace/workspace.ts';
 import type { Cancellable } from '../../options.ts';
 import type { FileFacts, FileList, SessionFiles } from '../../session.ts';
+import { RunLateCopies } from './late-copies.ts';
 
 const MAX_KEPT_FILES = 100;
 const MEBIBYTE = 2 ** 20;
+/** What copying this much takes is hardly noticed. Larger files are copied after the answer. */
+const MAX_BYTES_AT_ONCE = 4 * MEBIBYTE;
 /** Code may run in a workspace that is over its limit by this much: a limit is passed before anybody can notice. */
 const LEAST_OVERDRAFT = 256 * MEBIBYTE;
 
@@ -37,6 +41,9 @@ export class HostedFiles implements SessionFiles {
   /** What its owner has written while an inventory was being taken, which may have missed it. */
   #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
+  readonly #lateCopies = new RunLateCopies();
+  /** Files of our own that could not be removed. */
+  readonly #leftovers = new Set<string>();
 
   constructor(
     { id, workspace }: Pick<EngineSession, 'id' | 'workspace'>,
@@ -64,7 +71,8 @@ export class HostedFiles implements SessionFiles {
 
   /** Puts a file into the workspace, or replaces one. */
   async upload(path: string, source: FileSource, { signal }: Cancellable = {}): Promise<FileFacts> {
-    return this.#write(path, source, { used: sizeOf(await takeInventory(this.#workspace, { signal })), signal });
+    using _ = closing(source);
+    return await this.#write(path, source, { used: sizeOf(await takeInventory(this.#workspace, { signal })), signal });
   }
 
   /** `upload` for files of our own, between runs. It trusts the inventory that was taken after the last run. */
@@ -77,6 +85,8 @@ export class HostedFiles implements SessionFiles {
     signal?.throwIfAborted();
     const file = await this.#workspace.open(path);
     const stream = file.stream();
+    if (signal?.aborted) stream.destroy(); // nobody will read it
+    signal?.throwIfAborted();
     return signal === undefined ? stream : addAbortSignal(signal, stream);
   }
 
@@ -104,17 +114,21 @@ export class HostedFiles implements SessionFiles {
     }
   }
 
-  /** Removes a file of our own, if it is still there. */
+  /** Removes a file of our own, if it is still there. If this machine cannot do it now, the next run begins with it. */
   async discard(path: string): Promise<void> {
     try {
       await this.remove(path);
+      this.#leftovers.delete(path);
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error; // the program removed it, or put something else there
+      if (error.code === 'STORAGE_FAILED') this.#leftovers.add(path);
+      else this.#leftovers.delete(path);
     }
   }
 
   /** Remembers what is there for `collect` to compare. There is nothing to do while the last inventory still holds. */
   async beginRun(): Promise<void> {
+    for (const path of this.#leftovers) await this.discard(path);
     this.#before ??= await this.#takeInventory();
     if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // files may have been removed since
     if (!this.#isOverdrawn()) return;
@@ -130,21 +144,35 @@ export class HostedFiles implements SessionFiles {
   }
 
   /** What was written since `beginRun`, with a copy of each file kept. */
-  async collect(executionId: string): Promise<ProducedFile[]> {
+  async collect(executionId: string): Promise<readonly ProducedFile[]> {
     const after = await this.#takeInventory();
-    const changes = this.#before === null ? [] : changedSince(this.#before, after);
+    const all = this.#before === null ? [] : changedSince(this.#before, after);
+    const changes = all.filter(({ path }) => !this.#leftovers.has(path)); // no run wrote those
     const hasGrown = sizeOf(after) > sizeOf(this.#before);
     this.#before = after;
     this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
     if (changes.length === 0) return [];
     const { file, workspace } = this.#maxBytes;
-    const caps = { maxFileBytes: file, maxTotalBytes: workspace, maxFiles: MAX_KEPT_FILES };
+    const caps = {
+      maxFileBytes: file,
+      maxTotalBytes: workspace,
+      maxFiles: MAX_KEPT_FILES,
+      maxBytesAtOnce: MAX_BYTES_AT_ONCE,
+    };
     const request = { workspace: this.#workspace, changes, sessionId: this.#sessionId, executionId, caps };
     const collected = await collect(this.#store, request);
-    return collected.map(({ artifact, ...facts }) => ({
-      ...facts,
-      ...(artifact && { id: artifact.id, sha256: artifact.sha256 }),
-    }));
+    this.#lateCopies.add(collected.late);
+    return collected.files;
+  }
+
+  /** Resolves when the copies of what the last run wrote are made: what comes next may change those files. */
+  copied(signal?: AbortSignal): Promise<void> {
+    return this.#lateCopies.settled(signal);
+  }
+
+  /** Which promised copies could not be made; each is told once. */
+  takeLosses(): readonly string[] {
+    return this.#lateCopies.takeLosses();
   }
 
   /** The existing files and the new one must fit at the same time, even if it replaces one of them. */

@@ -19,7 +19,7 @@ test.for<[string, readonly string[], boolean]>([
 ])('%s: %j needs a file: %s', async ([, pieces, needsFile]) => {
   const { store, outputFile } = await scratch({ inlineBytes: 10, maxBytes: 1000 });
   for (const piece of pieces) await outputFile.add(piece);
-  const artifact = outputFile.keep(FACTS);
+  const artifact = await outputFile.keep(FACTS);
   const kept = artifact === undefined ? null : await text(await store.open(artifact.id));
   expect(kept).toBe(needsFile ? pieces.join('') : null);
 });
@@ -44,7 +44,7 @@ test.for<[written: number, kept: number, isCut: boolean]>([
   const all = Array.from({ length: written }, (_, n) => n % 10).join('');
   for (let from = 0; from < written; from += 30) await outputFile.add(all.slice(from, from + 30));
   expect(outputFile.isCut).toBe(isCut);
-  const artifact = outputFile.keep(FACTS);
+  const artifact = await outputFile.keep(FACTS);
   expect(artifact).toMatchObject({ ...FACTS, sizeBytes: kept, mime: 'text/plain' });
   expect(await text(await store.open(artifact?.id ?? ''))).toBe(all.slice(0, kept));
 });
@@ -52,7 +52,7 @@ test.for<[written: number, kept: number, isCut: boolean]>([
 test('with a limit of 0 there is never a file, however long the output is', async () => {
   const { outputFile, drafts } = await scratch({ inlineBytes: 10, maxBytes: 0 });
   for (let n = 0; n < 20; n += 1) expect(outputFile.add('x'.repeat(1000))).toBeUndefined();
-  expect(outputFile.keep(FACTS)).toBeUndefined();
+  expect(await outputFile.keep(FACTS)).toBeUndefined();
   expect(outputFile.isCut).toBe(false);
   expect(drafts()).toEqual([]);
 });
@@ -66,7 +66,7 @@ test('a file that is not kept is removed, and one that is kept stays', async () 
 
   const second = new OutputFile(store.writerFor(null), { inlineBytes: 1, maxBytes: 100 });
   await second.add('of a run that ended');
-  const artifact = second.keep(FACTS);
+  const artifact = await second.keep(FACTS);
   await second[Symbol.asyncDispose]();
   expect(drafts()).toEqual([]);
   expect(await store.list({ sessionId: 's' })).toEqual([artifact]);
@@ -86,7 +86,7 @@ async function scratch(limits: OutputFileLimits): Promise<{
   const directory = await mkdtemp(path.join(tmpdir(), 'output-file-'));
   const store = new ArtifactStore(directory);
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(directory, { recursive: true, force: true });
   });
   await store.list({ sessionId: 's' }); // makes the directories

@@ -1,5 +1,6 @@
 import type { Artifact } from '../../../artifact/artifact.ts';
 import type { Draft } from '../../../artifact/draft.ts';
+import { messageOf } from '../../../artifact/failure.ts';
 import type { ArtifactWriter } from '../../../artifact/store.ts';
 
 export interface OutputFileLimits {
@@ -16,6 +17,8 @@ export class OutputFile implements AsyncDisposable {
   #waiting: string[] = [];
   #totalBytes = 0;
   #draft: Draft | undefined;
+  /** Why there is no file although there should be one. */
+  #notKept: string | null = null;
 
   constructor(store: ArtifactWriter, limits: OutputFileLimits) {
     this.#store = store;
@@ -32,8 +35,18 @@ export class OutputFile implements AsyncDisposable {
   }
 
   /** Keeps the file, if there is one. */
-  keep(facts: { name: string; sessionId: string; executionId: string }): Artifact | undefined {
-    return this.#draft?.keep({ ...facts, mime: 'text/plain' });
+  async keep(facts: { name: string; sessionId: string; executionId: string }): Promise<Artifact | undefined> {
+    try {
+      return await this.#draft?.keep({ ...facts, mime: 'text/plain' });
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  /** Why the output is not kept, and how large it was; null if it is or if there was no need. */
+  get loss(): { readonly sizeBytes: number; readonly notKept: string } | null {
+    return this.#notKept === null ? null : { sizeBytes: this.#totalBytes, notKept: this.#notKept };
   }
 
   /** Whether the output was larger than the file may be. */
@@ -45,12 +58,25 @@ export class OutputFile implements AsyncDisposable {
     await this.#draft?.[Symbol.asyncDispose]();
   }
 
+  /** A failure costs the file. It must not reach the program, which goes on printing. */
   async #write(text: string): Promise<void> {
-    this.#draft ??= await this.#store.draft();
-    const room = this.#limits.maxBytes - this.#draft.sizeBytes;
-    if (room <= 0) return;
-    const bytes = Buffer.from(this.#waiting.join('') + text);
+    if (this.#notKept !== null) return;
+    try {
+      this.#draft ??= await this.#store.draft();
+      const room = this.#limits.maxBytes - this.#draft.sizeBytes;
+      if (room <= 0) return;
+      const bytes = Buffer.from(this.#waiting.join('') + text);
+      this.#waiting = [];
+      await this.#draft.write(bytes.subarray(0, room));
+    } catch (error) {
+      this.#fail(error);
+      await this[Symbol.asyncDispose]();
+      this.#draft = undefined;
+    }
+  }
+
+  #fail(error: unknown): void {
     this.#waiting = [];
-    await this.#draft.write(bytes.subarray(0, room));
+    this.#notKept = messageOf(error);
   }
 }

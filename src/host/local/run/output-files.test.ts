@@ -137,7 +137,7 @@ async function scratch(options: { limits?: Partial<Limits>; isForOneRun?: boolea
   const workspace = new DirectoryWorkspace({ path: workspacePath, uid, sessionPath: '/workspace' });
   const store = new ArtifactStore(path.join(base, 'artifacts'));
   onTestFinished(async () => {
-    store.close();
+    await store.close();
     await rm(base, { recursive: true, force: true });
   });
   const files = new HostedFiles({ id: 'session', workspace }, store.writerFor(null), { limits }, options.isForOneRun);

@@ -85,7 +85,8 @@ export class RunOutputFiles implements AsyncDisposable {
     for (const stream of STREAMS) {
       const name = `${DIRECTORY}/run-${number}.${stream}.txt`;
       const file = this.#streams[stream];
-      const artifact = file.keep({ name, sessionId, executionId });
+      const artifact = await file.keep({ name, sessionId, executionId });
+      if (file.loss !== null) found[stream] = file.loss;
       if (artifact === undefined) continue;
       const path = await outputFiles.write(name, artifact);
       const { id, sizeBytes } = artifact;
