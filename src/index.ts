@@ -33,6 +33,7 @@ export type {
   ProducedFigure,
   ProducedFile,
   Result,
+  ResultTruncation,
   Spill,
   StateReceipt,
   StreamBytes,

@@ -221,3 +221,30 @@ test('a listener that leaves in the middle of much is told so once, and what wai
   expect(said.at(-2)).toBe('go on');
   expect(queue.isDelivered).toBe(false);
 });
+
+test('items that nobody has received yet can be taken back, up to a certain one', async () => {
+  const { queue, received, said, next } = slowQueue(10);
+  for (const item of ['given', 'x1', 'keep1', 'mark', 'x2', 'keep2', 'x3']) queue.push(item, 3);
+  expect(said).toEqual(['pause']);
+  queue.retract(
+    (item) => item.startsWith('x'),
+    (item) => item === 'mark',
+  );
+  expect(said).toEqual(['pause']);
+  queue.retract(
+    (item) => item.startsWith('x'),
+    () => false,
+  );
+  queue.retract(
+    (item) => item.startsWith('keep2'),
+    () => false,
+  );
+  expect(said).toEqual(['pause', 'go on']);
+  const all = queue.delivered();
+  for (const expected of ['given', 'keep1']) {
+    await expect.poll(() => received.at(-1)).toBe(expected);
+    next()?.resolve();
+  }
+  await all;
+  expect(received).toEqual(['given', 'keep1']);
+});

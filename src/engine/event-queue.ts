@@ -43,6 +43,20 @@ export class EventQueue<T> {
     if (!this.#isFull && this.#size > this.#highWater && this.#room === Number.POSITIVE_INFINITY) this.#setFull(true);
   }
 
+  /** Takes back items that still wait, the newest first. `isFirst` ends it, and is taken back as well. */
+  retract(isObsolete: (item: T) => boolean, isFirst: (item: T) => boolean): void {
+    for (let index = this.#waiting.length - 1; index >= 0; index -= 1) {
+      const { item, size } = this.#waiting[index] as { item: T; size: number };
+      const isLast = isFirst(item);
+      if (isLast || isObsolete(item)) {
+        this.#waiting.splice(index, 1);
+        this.#size -= size;
+      }
+      if (isLast) break;
+    }
+    if (this.#isFull && this.#size < this.#highWater / 2) this.#setFull(false);
+  }
+
   /** The producer is about to end and must not wait for the listener any more. Items above a bound are dropped. */
   hurry(): void {
     this.#room = Math.min(this.#room, MAX_BYTES_AFTER_HURRY);

@@ -8,7 +8,7 @@ const PACKAGE = new URL('../../python/_vivarium/', import.meta.url);
 export const ZYGOTE_FILE = fileURLToPath(new URL('zygote/__main__.py', PACKAGE));
 
 /** What a Jupyter kernel gets: everything that needs no process of ours. */
-const KERNEL_FOLDERS = ['values', 'cell', 'display', 'ledger', 'jupyter'];
+const KERNEL_FOLDERS = ['values', 'cell', 'display', 'display/chart', 'ledger', 'jupyter'];
 
 /** Code that is sent into sessions as text, each a file of `python/_vivarium/payloads`. */
 export type Payload = 'context' | 'effects' | 'read_only_guard' | 'result_types';

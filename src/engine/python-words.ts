@@ -4,7 +4,7 @@ import type { Json } from '../execution/execution.ts';
 
 /** JSON, checked apart: around a schema that contains itself zod keeps track of every object, in each frame that has none. */
 const AnyJson = z.json();
-export const JsonValue = z.unknown().transform((value, context): Json => {
+const JsonValue = z.unknown().transform((value, context): Json => {
   const parsed = AnyJson.safeParse(value);
   if (parsed.success) return parsed.data;
   context.addIssue('not JSON');
@@ -47,6 +47,17 @@ export const Variables = z
     }),
   )
   .max(10_000);
+
+const Count = z.int().nonnegative();
+
+/** How much a run showed, and how much of it was sent. */
+export const ResultsCut = z.object({
+  total: Count,
+  kept: Count,
+  reduced: Count,
+  totalBytes: Count,
+  keptBytes: Count,
+});
 
 const MAX_SAVED = 100;
 

@@ -1,5 +1,5 @@
 import type { SavedFigure, Summary } from '../execution/event.ts';
-import type { DataFrameSummary, Json, StateReceipt, StreamBytes } from '../execution/execution.ts';
+import type { DataFrameSummary, Json, ResultTruncation, StateReceipt, StreamBytes } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { Outcome, PythonError } from '../execution/outcome.ts';
 import { NO_CHANGES, type RunEffect, type RunEvents, type StateEvent } from '../execution/state.ts';
@@ -37,6 +37,8 @@ export interface RunEnd {
   readonly outputBytes: StreamBytes;
   /** Why output is missing, if some is. */
   readonly dropped: string | null;
+  /** How much of what it showed is missing, if some is. */
+  readonly cut: ResultTruncation | null;
 }
 
 /** What a run knows of its end by itself. */
@@ -82,7 +84,7 @@ function unreceived(event: StateEvent | null, notice: string | null): StateEvent
 
 /** The end of a run as every engine reports it. */
 export function summarise(end: RunEnd, parts: SummaryParts): Summary {
-  const { report, dropped } = end;
+  const { report, dropped, cut } = end;
   const { id, sessionId, isolation, state, background } = parts;
   return {
     id,
@@ -98,6 +100,7 @@ export function summarise(end: RunEnd, parts: SummaryParts): Summary {
     ...(report.error !== null && { error: report.error }),
     ...(report.value !== null && { value: report.value.json }),
     ...(dropped !== null && { dropped }),
+    ...(cut !== null && { cut }),
     ...(background.stdout + background.stderr > 0 && { background }),
   };
 }

@@ -1,4 +1,12 @@
-import type { Execution, Json, ProducedFigure, ProducedFile, Result, StreamBytes } from './execution.ts';
+import type {
+  Execution,
+  Json,
+  ProducedFigure,
+  ProducedFile,
+  Result,
+  ResultTruncation,
+  StreamBytes,
+} from './execution.ts';
 
 /** Something that happened while code ran. The last event of a stream is `done`. */
 export type Event =
@@ -21,6 +29,8 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'trunc
   readonly outputBytes: StreamBytes;
   /** Why some output never arrived. */
   readonly dropped?: string;
+  /** How much of what the run showed was left out. */
+  readonly cut?: ResultTruncation;
   /** False if the code only looked at things, and so wrote no file either. */
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */

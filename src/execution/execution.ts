@@ -19,8 +19,16 @@ export interface Execution {
   /** The files that the run created or changed in the workspace. */
   readonly files: readonly ProducedFile[];
   readonly state: StateReceipt;
-  /** Present if output went over its budget: how much was printed and how much kept. `dropped`: why some never arrived. */
-  readonly truncated?: { readonly stdout?: Truncation; readonly stderr?: Truncation; readonly dropped?: string };
+  /**
+   * Present if the run printed or showed more than is kept of one run: how much, and how much was kept. `dropped`: why
+   * some output never arrived.
+   */
+  readonly truncated?: {
+    readonly stdout?: Truncation;
+    readonly stderr?: Truncation;
+    readonly results?: ResultTruncation;
+    readonly dropped?: string;
+  };
   /** Files with the whole output of each stream that is too long for a model. */
   readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
   /** Bytes that were printed since the run before. They belong to no run and are not kept. */
@@ -109,6 +117,22 @@ export interface StreamBytes {
 }
 
 export interface Truncation {
+  readonly totalBytes: number;
+  readonly keptBytes: number;
+}
+
+/**
+ * How much of what a run showed is in `results`. What `clear_output()` removed does not count. If the process was lost,
+ * there may have been more.
+ */
+export interface ResultTruncation {
+  /** How many results the run showed. */
+  readonly total: number;
+  /** How many of them were kept: the first and the last. */
+  readonly kept: number;
+  /** How many of those lack a form or the data behind a chart, because it is too large. */
+  readonly reduced: number;
+  /** The size of all results. Pictures above the number that is drawn do not count. */
   readonly totalBytes: number;
   readonly keptBytes: number;
 }

@@ -65,11 +65,12 @@ export class Transcript {
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, cut: results, ...summary } = this.#summary;
     const { stdout, stderr } = this.#streams;
     const truncated = {
       ...cut('stdout', stdout),
       ...cut('stderr', stderr),
+      ...(results !== undefined && { results }),
       ...(dropped !== undefined && { dropped }),
     };
     return {

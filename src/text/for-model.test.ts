@@ -236,3 +236,10 @@ test('text from a session cannot send sequences to a terminal', () => {
   });
   expect(text).toBe('r\n[files: f (1 bytes)]\nt');
 });
+
+test('results that were left out are counted', () => {
+  const results = { total: 10_001, kept: 2020, reduced: 3, totalBytes: 40_000, keptBytes: 7000 };
+  expect(forModel({ ...QUIET, truncated: { results } })).toBe(
+    '[results: 10001 were shown, 2020 kept, 3 of them cut; 7000 of 40000 bytes]',
+  );
+});

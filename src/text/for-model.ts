@@ -38,6 +38,7 @@ export function forModel(execution: Execution, options: ForModelOptions = {}): s
   const roomLeft = maxChars - output.reduce((sum, { length }) => sum + length, 0);
   const seen = [
     ...execution.results.flatMap((result, index) => shown(result, index, execution, maxChars)),
+    ...omittedResults(execution),
     ...execution.figures.filter(({ result }) => result === undefined).map(describeFigure),
     ...execution.dataframes.flatMap((table) => [
       describeTable(table),
@@ -87,6 +88,13 @@ function shown(result: Result, index: number, { figures }: Execution, maxChars: 
   if (kind === 'figure') return [describeFigure(figures.find((figure) => figure.result === index) ?? result)];
   const text = escapeAnsi(data['text/plain'] ?? '');
   return text === '' ? [] : [shorten(text, maxChars * SHARE)];
+}
+
+function omittedResults({ truncated }: Execution): string[] {
+  const cut = truncated?.results;
+  if (cut === undefined) return [];
+  const { total, kept, reduced, totalBytes, keptBytes } = cut;
+  return [`[results: ${total} were shown, ${kept} kept, ${reduced} of them cut; ${keptBytes} of ${totalBytes} bytes]`];
 }
 
 function describeFigure({ title, chart, path }: Pick<ProducedFigure, 'title' | 'chart' | 'path'>): string {

@@ -21,6 +21,16 @@ export const TruncationSchema = z
   })
   .meta({ id: 'Truncation', description: 'How much of a stream was kept.' });
 
+export const ResultTruncationSchema = z
+  .object({
+    total: CountSchema.describe('How many results the run showed.'),
+    kept: CountSchema.describe('How many of them were kept: the first and the last.'),
+    reduced: CountSchema.describe('How many of those lack a form or chart data that is too large.'),
+    totalBytes: CountSchema.describe('The size of all results.'),
+    keptBytes: CountSchema.describe('The size of what was kept.'),
+  })
+  .meta({ id: 'ResultTruncation', description: 'How much of what a run showed was kept.' });
+
 const ofStreams = <S extends z.ZodType>(schema: S) => ({
   stdout: schema.exactOptional().describe('For standard output.'),
   stderr: schema.exactOptional().describe('For standard error.'),
@@ -94,9 +104,13 @@ export const ExecutionSchema = z
       .describe('Every picture of the run, shown, left open or saved; each is listed once.'),
     files: z.array(ProducedFileSchema).describe('The files that the run wrote or changed in the workspace.'),
     truncated: z
-      .object({ ...ofStreams(TruncationSchema), dropped })
+      .object({
+        ...ofStreams(TruncationSchema),
+        results: ResultTruncationSchema.exactOptional().describe('For what the run showed.'),
+        dropped,
+      })
       .exactOptional()
-      .describe('Present when output was shortened: how much was printed, and how much was kept.'),
+      .describe('Present when output or results were shortened: how much there was, and how much was kept.'),
   })
   .meta({
     id: 'Execution',
@@ -118,6 +132,7 @@ export const SummarySchema = z
     ...ending,
     outputBytes: StreamBytesSchema.describe('How many bytes the run printed.'),
     dropped,
+    cut: ResultTruncationSchema.exactOptional().describe('How much of what the run showed was left out.'),
     mayHaveWritten: z.boolean().describe('False if the code only read things, so that it wrote no file either.'),
     savedFigures: z.array(SavedFigureSchema).exactOptional().describe('The figures that the program saved as files.'),
   })

@@ -71,6 +71,20 @@ export const VALUES: readonly Case[] = [
     expected: { results: [{ kind: 'display', data: { 'text/plain': "'new'" } }] },
   },
   {
+    title: 'clear_output waits for something new if it is told to',
+    code: "from IPython.display import clear_output\ndisplay('old')\nclear_output(wait=True)\ndisplay('new')\nclear_output(wait=True)",
+    expected: { results: [{ kind: 'display', data: { 'text/plain': "'new'" } }] },
+  },
+  {
+    title: 'a form that is too large is left out, and counted',
+    code: 'class Page:\n    def _repr_html_(self): return "x" * 6_000_000\n    def __repr__(self): return "page"\nPage()',
+    expected: {
+      ...succeeded,
+      results: [{ kind: 'result', data: { 'text/plain': 'page\n(text/html of 6000000 bytes left out)' } }],
+      truncated: { results: { total: 1, kept: 1, reduced: 1, totalBytes: 6_000_043 } },
+    },
+  },
+  {
     title: 'top-level await works',
     code: 'import asyncio\nawait asyncio.sleep(0, 7)',
     expected: { ...succeeded, results: [{ data: { 'text/plain': '7' } }] },

@@ -44,6 +44,7 @@ test('what is answered has the types of the interfaces', () => {
   expectTypeOf<Answered<typeof wire.SummarySchema>>().toEqualTypeOf<Plain<Summary>>();
   expectTypeOf<Answered<typeof wire.StreamBytesSchema>>().toEqualTypeOf<Plain<execution.StreamBytes>>();
   expectTypeOf<Answered<typeof wire.TruncationSchema>>().toEqualTypeOf<Plain<execution.Truncation>>();
+  expectTypeOf<Answered<typeof wire.ResultTruncationSchema>>().toEqualTypeOf<Plain<execution.ResultTruncation>>();
   expectTypeOf<Answered<typeof outcome.OutcomeSchema>>().toEqualTypeOf<Plain<Outcome>>();
   expectTypeOf<Answered<typeof outcome.PythonErrorSchema>>().toEqualTypeOf<Plain<PythonError>>();
   expectTypeOf<Answered<typeof result.ResultSchema>>().toEqualTypeOf<Plain<execution.Result>>();

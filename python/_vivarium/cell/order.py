@@ -8,8 +8,9 @@ import time
 
 SIOCOUTQ = 0x5411
 _NO_BYTES = b"\0\0\0\0"
-# The longest wait in one run, in total. Beyond it, a slow host may see things out of order; the program goes on.
+# The longest wait. Beyond it, a slow host may see things out of order; the program goes on.
 PATIENCE_S = 1.0
+SHARE = 0.5  # of the time that a run takes may be spent in further waits, which are many in a quick progress loop
 STEP_S = 0.00005
 
 
@@ -27,11 +28,12 @@ class Order:
 
     def __init__(self) -> None:
         self._last = -1
-        self._patience_s = PATIENCE_S
+        self.begin()
 
     def begin(self) -> None:
         """Start a run."""
-        self._patience_s = PATIENCE_S
+        self._begun_s = time.perf_counter()
+        self._waited_s = 0.0
 
     def enter(self, fd: int) -> None:
         """Call before a write to `fd`, one of two streams: waits until the host has read what is in the other one."""
@@ -42,10 +44,12 @@ class Order:
     def await_read(self, *sockets: int) -> bool:
         """Wait until the host has read everything. Return whether it has; False also if that is unknown."""
         unread = [unread_bytes(fd) for fd in sockets]
-        if self._patience_s > 0 and max(unread) > 0:
+        if max(unread) > 0:
             start = time.perf_counter()
-            while max(unread) > 0 and time.perf_counter() - start < self._patience_s:
+            patience_s = PATIENCE_S + SHARE * (start - self._begun_s) - self._waited_s
+            until = start + min(PATIENCE_S, patience_s)
+            while max(unread) > 0 and time.perf_counter() < until:
                 time.sleep(STEP_S)
                 unread = [unread_bytes(fd) for fd in sockets]
-            self._patience_s -= time.perf_counter() - start
+            self._waited_s += time.perf_counter() - start
         return not any(unread)

@@ -20,26 +20,31 @@ from collections.abc import Callable
 
 from _vivarium.display import pictures
 from _vivarium.display.arrivals import Arrivals
-from _vivarium.display.charts import chart_of
+from _vivarium.display.budget import Item, outline_of, size_of_chart, size_of_form
+from _vivarium.display.chart.chart import chart_of
 from _vivarium.display.hooks import BACKEND, hooks
 from _vivarium.values.hints import Any
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
 MAX_PICTURES = 100  # per run; each takes time to draw and space in the result
-MAX_BYTES = 20_000_000  # of a picture in one format
 MAX_SAVED = 1_000
-Item = dict[str, Any]
+MAX_SAVED_BYTES = 2_000_000  # of the data behind saved figures
 
 
 class Figures:
     """The pictures of the current run."""
 
-    def __init__(self, publish: Callable[[Item], None], *, svg: bool = False) -> None:
+    def __init__(
+        self, publish: Callable[[Item], None], *, svg: bool = False, refuse: Callable[[], None] = lambda: None
+    ) -> None:
         self.svg = svg
         self.saved: list[Item] = []
         self._publish = publish
+        self._refused = refuse
         self._seen: dict[bytes, int] = {}  # content: number of the picture
-        self._count = 0
+        self._numbered = 0  # pictures of this run
+        self._count = 0  # those since the output was last cleared
+        self._saved_bytes = 0
         # By figure: the digest published last, and the number of its picture in this run.
         self._drawn: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
         self._drawn_now: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -52,10 +57,17 @@ class Figures:
         """Start a run without pictures."""
         self.saved = []
         self._saved_from = []
+        self._saved_bytes = self._numbered = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget which pictures are shown: they were cleared, and may be shown again."""
         if self._count > 0:
             self._seen.clear()
             self._drawn_now.clear()
             self._count = 0
+        for item in self.saved:
+            item["picture"] = None
 
     def end_run(self) -> None:
         """Publish figures that are open or were changed, and close all."""
@@ -80,20 +92,24 @@ class Figures:
             if close:
                 sys.modules["matplotlib._pylab_helpers"].Gcf.destroy(manager)  # type: ignore[attr-defined]
 
-    def take(self, value: Any, kind: str | None = None) -> tuple[Item, bool] | None:
-        """Return a picture as an item, and whether it is new. A known one has only its text. None for other values."""
+    def take(self, value: Any, kind: str | None = None, *, is_echo: bool = False) -> tuple[Item, bool] | None:
+        """Return a picture as an item, and whether it is new. A known one has only its text. None for other values.
+
+        An echoed one is published even if it is not new.
+        """
         kind = kind or pictures.kind_of(value)
         if not kind:
             return None
         if kind == "matplotlib" and pictures.is_blank(value):
             return _item({"text/plain": text_of(value, 500)}), False
         if self._count >= MAX_PICTURES:
-            return self._refuse()
-        item = _item(self._draw(value, kind), pictures.title_of(value))
+            return self._refuse(is_echo)
+        item = self._draw(value, kind)
         digest = _digest(item["data"])
         is_new = digest not in self._seen
         self._count += is_new
-        item["picture"] = self._seen.setdefault(digest, self._count)
+        self._numbered += is_new
+        item["picture"] = self._seen.setdefault(digest, self._numbered)
         if kind == "matplotlib":
             item["chart"] = chart_of(value) if is_new else None
             attempt(lambda: self._note_drawn(value, digest))
@@ -112,10 +128,20 @@ class Figures:
             path = f"{path.rstrip('.')}.{figure.canvas.get_default_filetype()}"  # as matplotlib names it
         if not os.path.exists(path):
             return
-        chart = chart_of(figure) if len(self.saved) < MAX_PICTURES else None
+        chart = self._saved_chart(figure) if len(self.saved) < MAX_PICTURES else None
         picture = self._drawn_now.get(figure)
         self.saved.append({"path": path, "title": pictures.title_of(figure), "chart": chart, "picture": picture})
         self._saved_from.append(weakref.ref(figure))
+
+    def _saved_chart(self, figure: Any) -> Item | None:
+        chart = chart_of(figure)
+        if chart is None:
+            return None
+        size = size_of_chart(chart)
+        if self._saved_bytes + size > MAX_SAVED_BYTES:
+            return outline_of(chart)
+        self._saved_bytes += size
+        return chart
 
     def _note_drawn(self, figure: Any, digest: bytes) -> None:
         self._drawn[figure] = digest
@@ -132,23 +158,25 @@ class Figures:
         if taken is not None and taken[1] and self._drawn[figure] != before:
             self._publish(taken[0])
 
-    def _draw(self, value: Any, kind: str) -> dict[str, str | bytes]:
+    def _draw(self, value: Any, kind: str) -> Item:
         try:
-            data = pictures.draw(value, kind, svg=self.svg)
+            data, smaller_by = pictures.draw(value, kind, svg=self.svg)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # artists run code of the program
-            return {
-                "text/plain": f"<{type_name(value)} that could not be drawn: "
-                f"{type_name(error)}: {text_of(error, 500, as_str=True)}>"
-            }
-        for mime in [mime for mime, content in data.items() if len(content) > MAX_BYTES]:
-            data["text/plain"] += f" ({mime} of {len(data.pop(mime))} bytes left out)"  # type: ignore[operator]
-        return data
+            text = f"{type_name(error)}: {text_of(error, 500, as_str=True)}"
+            return _item({"text/plain": f"<{type_name(value)} that could not be drawn: {text}>"})
+        large = [mime for mime, content in data.items() if len(content) > pictures.MAX_BYTES]
+        left_out = {mime: size_of_form(data.pop(mime)) for mime in large}
+        notes = [f" ({mime} of {size} bytes left out)" for mime, size in left_out.items()]
+        data["text/plain"] = "".join([str(data["text/plain"]), *notes])
+        return _item(data, pictures.title_of(value), smaller_by + sum(left_out.values()))
 
-    def _refuse(self) -> tuple[Item, bool]:
+    def _refuse(self, is_echo: bool) -> tuple[Item, bool]:
         is_first = self._count == MAX_PICTURES
         self._count += 1
+        if not is_first and not is_echo:
+            self._refused()
         return _item(
             {"text/plain": f"<more than {MAX_PICTURES} pictures in one run: the others are left out>"}
         ), is_first
@@ -176,8 +204,8 @@ def saved_in(workspace: str, saved: list[Item]) -> list[Item]:
     return [{**one, "path": printable(one["path"][len(home) :])} for one in found if one["path"].startswith(home)]
 
 
-def _item(data: dict[str, str | bytes], title: str | None = None) -> Item:
-    return {"data": data, "kind": "figure", "chart": None, "title": title, "picture": None}
+def _item(data: dict[str, str | bytes], title: str | None = None, left_out: int = 0) -> Item:
+    return {"data": data, "kind": "figure", "chart": None, "title": title, "picture": None, "leftOut": left_out}
 
 
 def _digest(data: dict[str, str | bytes]) -> bytes:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from _vivarium.display import boxes
 from _vivarium.display.arrivals import Action
+from _vivarium.display.chart import boxes
 from _vivarium.values.hints import Any, Protocol
 
 BACKEND = "agg"

@@ -8,6 +8,7 @@ import sys
 import warnings
 from types import ModuleType
 
+from _vivarium.display import thinning
 from _vivarium.values.hints import Any
 from _vivarium.values.text import printable, text_of, type_name
 
@@ -15,6 +16,7 @@ DPI = 100
 MIN_DPI = 10  # below this, nothing in a picture can be recognised
 MAX_PIXELS = 16_000_000
 MAX_SIDE = 16_384
+MAX_BYTES = 5_000_000  # of a picture in one format
 PAD_INCHES = 0.1
 PLOTLY = "application/vnd.plotly.v1+json"
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
@@ -24,6 +26,7 @@ _CLASSES = (
     ("PIL.Image", "Image", "pillow"),
 )
 _bases = type.__dict__["__mro__"].__get__
+Bundle = dict[str, "str | bytes"]
 
 
 def kind_of(value: object) -> str:
@@ -36,8 +39,11 @@ def kind_of(value: object) -> str:
     return ""
 
 
-def draw(value: Any, kind: str, *, svg: bool = False) -> dict[str, str | bytes]:
-    """Return the MIME data of a picture, with `text/plain`. Raises what the library raises."""
+def draw(value: Any, kind: str, *, svg: bool = False) -> tuple[Bundle, int]:
+    """Return the MIME data of a picture, with `text/plain`, and by how many bytes it was made smaller.
+
+    Raises what the library raises.
+    """
     if kind == "matplotlib":
         return _draw_figure(value, svg)
     if kind == "pillow":
@@ -71,17 +77,19 @@ def is_blank(figure: Any) -> bool:
         return False
 
 
-def _draw_figure(figure: Any, svg: bool) -> dict[str, str | bytes]:
+def _draw_figure(figure: Any, svg: bool) -> tuple[Bundle, int]:
     with warnings.catch_warnings(record=True) as caught:
         box, dpi, notes = _frame_of(figure)
-        data: dict[str, str | bytes] = {"text/plain": ""}
-        data["image/png"] = _save(figure, box, format="png", dpi=dpi, metadata={"Software": None})
+        data: Bundle = {"text/plain": ""}
+        data["image/png"], dpi, left_out = _save_png(figure, box, dpi)
+        if dpi < DPI:
+            notes.append(f"(drawn with {dpi:.0f} instead of {DPI} dots per inch, because it is large)")
         if svg:
             data["image/svg+xml"] = _save(figure, box, format="svg", metadata={"Date": None}).decode()
     for line in dict.fromkeys(f"{_name_of(one.category)}: {one.message}" for one in caught):
         print(line, file=sys.stderr)  # without the file and line, which are ours
     data["text/plain"] = " ".join([text_of(figure, 500), *notes])
-    return data
+    return data, left_out
 
 
 def _name_of(kind: type) -> str:
@@ -95,10 +103,7 @@ def _frame_of(figure: Any) -> tuple[Any, float, list[str]]:
     if not _resolution(box) >= DPI and box.width * box.height > 4 * whole.width * whole.height:
         box = whole
         notes.append("(parts far outside of the figure were cut off)")
-    dpi = _resolution(box)
-    if dpi < DPI:
-        notes.append(f"(drawn with {dpi:.0f} instead of {DPI} dots per inch, because it is large)")
-    return box, dpi, notes
+    return box, _resolution(box), notes
 
 
 def _tight_box(figure: Any, dpi: float) -> Any:
@@ -120,6 +125,21 @@ def _resolution(box: Any) -> float:
     return min(float(DPI), MAX_SIDE / longest, math.sqrt(MAX_PIXELS / area)) if 0 < area < math.inf else math.nan
 
 
+def _save_png(figure: Any, box: Any, dpi: float) -> tuple[bytes, float, int]:
+    """Return the picture, its resolution, and how much larger it would be at the resolution that was asked for."""
+    first = picture = _save(figure, box, format="png", dpi=dpi, metadata={"Software": None})
+    for _ in range(2):
+        if len(picture) > MAX_BYTES:
+            dpi = max(MIN_DPI, dpi * _scale_for(picture))
+            picture = _save(figure, box, format="png", dpi=dpi, metadata={"Software": None})
+    return picture, dpi, len(first) - len(picture)
+
+
+def _scale_for(picture: bytes) -> float:
+    """Return by how much to shrink both sides of a picture that is too large."""
+    return 0.9 * math.sqrt(MAX_BYTES / len(picture))
+
+
 def _save(figure: Any, box: Any, **options: object) -> bytes:
     """Save with a white background, unless the background of the figure is a solid colour."""
     ground = "auto" if figure.get_facecolor()[3] == 1 else "white"
@@ -128,27 +148,51 @@ def _save(figure: Any, box: Any, **options: object) -> bytes:
     return buffer.getvalue()
 
 
-def _encode_image(image: Any) -> dict[str, str | bytes]:
+def _encode_image(image: Any) -> tuple[Bundle, int]:
     width, height = image.size
     text = f"<{type_name(image)} {image.mode} {width}x{height}>"
-    if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
-        scale = min(math.sqrt(MAX_PIXELS / (width * height)), MAX_SIDE / max(width, height))
-        image = image.resize((max(1, int(width * scale)), max(1, int(height * scale))))
-        text += f" (shown as {image.size[0]}x{image.size[1]}, because it is large)"
+    scale = min(1.0, math.sqrt(MAX_PIXELS / max(1, width * height)), MAX_SIDE / max(1, width, height))
+    first = picture = _image_as_png(image, scale)
+    if len(picture) > MAX_BYTES:
+        scale *= _scale_for(picture)
+        picture = _image_as_png(image, scale)
+    if scale < 1:
+        shown = _scaled(image.size, scale)
+        text += f" (shown as {shown[0]}x{shown[1]}, because it is large)"
+    return {"text/plain": text, "image/png": picture}, len(first) - len(picture)
+
+
+def _image_as_png(image: Any, scale: float) -> bytes:
+    if scale < 1:
+        image = image.resize(_scaled(image.size, scale))
     if image.mode not in _PNG_MODES:
         image = image.convert({"F": "L", "I": "I;16"}.get(image.mode, "RGB"))
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
-    return {"text/plain": text, "image/png": buffer.getvalue()}
+    return buffer.getvalue()
 
 
-def _encode_plotly(figure: Any) -> dict[str, str | bytes]:
-    """Return a plotly figure, or the dictionary of one, as JSON from plotly's own encoder."""
+def _scaled(size: tuple[int, int], scale: float) -> tuple[int, int]:
+    return max(1, int(size[0] * scale)), max(1, int(size[1] * scale))
+
+
+def _encode_plotly(figure: Any) -> tuple[Bundle, int]:
+    """Return a plotly figure, or the dictionary of one, as JSON of plotly's encoder; a large one has fewer points."""
     if hasattr(figure, "to_json"):
-        text, traces = figure.to_json(validate=False), len(figure.data)
+        content, traces = figure.to_json(validate=False), len(figure.data)
     else:
-        text, traces = sys.modules["plotly.io"].to_json(figure, validate=False), len(figure.get("data", ()))
-    return {"text/plain": f"<plotly Figure with {traces} trace{'s' * (traces != 1)}>", PLOTLY: text}
+        content, traces = sys.modules["plotly.io"].to_json(figure, validate=False), len(figure.get("data", ()))
+    text = f"<plotly Figure with {traces} trace{'s' * (traces != 1)}>"
+    whole = len(content)
+    if whole > MAX_BYTES:
+        try:
+            thinned = thinning.thin(content, MAX_BYTES)
+        except ValueError:
+            thinned = None
+        if thinned is not None:
+            content, kept, total = thinned
+            text += f" (shown with {kept} of {total} points, because it is large)"
+    return {"text/plain": text, PLOTLY: content}, whole - len(content)
 
 
 def _member(module: str, name: str) -> object:

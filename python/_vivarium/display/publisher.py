@@ -1,7 +1,8 @@
 """Turns values into MIME bundles and publishes them in order.
 
 A `Publisher` is made once per session; `notebook.install(builtins, publisher)` gives programs `display`. Its `send`
-receives items `{"data": {mime: str | bytes}, "kind", "chart", "title", "picture"}` as they come:
+receives items `{"data": {mime: str | bytes}, "kind", "chart", "title", "picture", "leftOut"}` as they come, where
+`leftOut` is the size of what is missing because it is too large:
 
     display   `display(value)`
     figure    a picture that was shown or left open (see `figures`), or displayed
@@ -9,6 +10,8 @@ receives items `{"data": {mime: str | bytes}, "kind", "chart", "title", "picture
     clear     `clear_output()`: what was published so far may be dropped
 
 A run is `begin_run()`, the code with `echo(value)` for each value to echo, and `end_run()` even if the code raised.
+What a run shows is bounded (see `budget`). `report()` says how much was left out, and so does `on_cut`, which is called
+now and then while results are left out, for the case that the run does not come to its end.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ import os
 from collections.abc import Callable, Iterator
 
 from _vivarium.display import pictures
-from _vivarium.display.figures import Figures, Item
+from _vivarium.display.budget import Budget, Item, size_of_form
+from _vivarium.display.figures import Figures
 from _vivarium.values.hints import Any
 from _vivarium.values.text import plain, printable, text_of, type_name
 
-LIMIT = 10_000_000  # bytes of one format of a value
+LIMIT = 5_000_000  # bytes of one format of a value
 TEXT_LIMIT = 20_000
 MAX_FORMS = 20
 TEXT = "text/plain"
@@ -49,63 +53,108 @@ _members = type.__dict__["__dict__"].__get__
 class Publisher:
     """Sends what a run displays and echoes."""
 
-    def __init__(self, send: Callable[[Item], None], *, svg: bool = False, limit: int = LIMIT) -> None:
+    def __init__(
+        self,
+        send: Callable[[Item], None],
+        *,
+        svg: bool = False,
+        limit: int = LIMIT,
+        on_cut: Callable[[dict[str, int]], None] = lambda report: None,
+    ) -> None:
         self._receive = send
+        self._on_cut = on_cut
         self._limit = limit
         self._pid = os.getpid()
-        self.figures = Figures(self._send, svg=svg)
+        self._budget = Budget()
+        self.figures = Figures(self._send, svg=svg, refuse=self._miss)
 
     def begin_run(self, *, svg: bool = False) -> None:
         """Start a run; with `svg`, figures of matplotlib are published as SVG as well."""
         self._pid = os.getpid()
+        self._budget.clear()
         self.figures.svg = svg
         self.figures.begin_run()
 
     def end_run(self) -> None:
-        """Publish the figures that are left."""
+        """Publish the figures that are left, and the last of the results that did not fit."""
         self.figures.end_run()
+        self._send_last()
+
+    def report(self) -> dict[str, int] | None:
+        """Return how much this run has shown and how much of it was sent, if that is less."""
+        return self._budget.report()
 
     def publish(self, value: object) -> None:
         """Publish a value that the program displays."""
         taken = self.figures.take(value)
         if taken is None:
             if not _displays_itself(value):
-                self._send(_item("display", bundle(value, limit=self._limit)))
+                self._send(_item("display", *_bundle(value, self._limit)))
         elif taken[1]:
             self._send(taken[0])
 
     def publish_bundle(self, data: dict[str, object]) -> None:
         """Publish a MIME bundle that the program made."""
-        self._send(_item("display", _complete(_forms_in(data), "", self._limit)))
+        self._send(_item("display", *_complete(_forms_in(data), "", self._limit)))
 
     def echo(self, value: object) -> None:
         """Publish the value of an expression."""
+        self._send_last()
         if id(type(value)) in _PLAIN:
             return self._send(_item("result", {TEXT: text_of(value, TEXT_LIMIT)}))
-        taken = self.figures.take(value)
-        self._send({**taken[0], "kind": "result"} if taken else _item("result", bundle(value, limit=self._limit)))
+        taken = self.figures.take(value, is_echo=True)
+        self._send({**taken[0], "kind": "result"} if taken else _item("result", *_bundle(value, self._limit)))
 
     def clear(self, *, wait: bool = False) -> None:
         """Ask for earlier output to be dropped, with `wait` only once there is new output."""
-        self._send({**_item("clear", {}), "wait": wait})
+        if os.getpid() == self._pid:
+            self._budget.clear()
+            self.figures.clear()
+            self._receive({**_item("clear", {}), "wait": wait})
 
     def _send(self, item: Item) -> None:
-        if os.getpid() == self._pid:  # a process that the program forked must not write to our channel
-            self._receive(item)
+        if os.getpid() != self._pid:  # a process that the program forked must not write to our channel
+            return
+        admitted = self._budget.admit(item)
+        if admitted is not None:
+            self._receive(admitted)
+        else:
+            self._tell_omitted()
+
+    def _send_last(self) -> None:
+        if self._budget.omitted > 0 and os.getpid() == self._pid:
+            for item in self._budget.take_last():
+                self._receive(item)
+
+    def _miss(self) -> None:
+        if os.getpid() == self._pid:
+            self._budget.miss()
+            self._tell_omitted()
+
+    def _tell_omitted(self) -> None:
+        """Report the first omission, the second, the fourth and so on: often enough, and cheap for any number."""
+        omitted, report = self._budget.omitted, self._budget.report()
+        if omitted & (omitted - 1) == 0 and report is not None:
+            self._on_cut(report)
 
 
 def bundle(value: object, *, limit: int = LIMIT) -> Bundle:
     """Return a value in each format it has, each within `limit` bytes; raises nothing but KeyboardInterrupt."""
+    return _bundle(value, limit)[0]
+
+
+def _bundle(value: object, limit: int) -> tuple[Bundle, int]:
     kind = pictures.kind_of(value)
     if kind:
         return _complete(_forms_of_picture(value, kind), f"<{type_name(value)}>", limit)
     return _complete(_forms_of(value), text_of(value, min(limit, TEXT_LIMIT)), limit)
 
 
-def _complete(forms: Forms, text: str, limit: int) -> Bundle:
-    """Collect the formats that are valid and small enough. The text says why others were left out."""
+def _complete(forms: Forms, text: str, limit: int) -> tuple[Bundle, int]:
+    """Collect the formats that are valid and small enough. The text says why others were left out; also their size."""
     data: Bundle = {TEXT: text}
     notes: list[str] = []
+    left_out = 0
     for mime, make in forms:
         if len(data) > MAX_FORMS:
             break
@@ -120,10 +169,11 @@ def _complete(forms: Forms, text: str, limit: int) -> Bundle:
             continue
         if content is not None and len(content) > (min(limit, TEXT_LIMIT) if mime == TEXT else limit):
             notes.append(f"({mime} of {len(content)} bytes left out)")
+            left_out += size_of_form(content)
         elif content is not None:
             data[mime] = content
     data[TEXT] = "\n".join([str(data[TEXT]), *notes] if data[TEXT] else notes)
-    return data
+    return data, left_out
 
 
 def _forms_of(value: Any) -> Forms:
@@ -149,7 +199,7 @@ def _forms_in(data: object) -> Forms:
 
 def _forms_of_picture(value: object, kind: str) -> Forms:
     data: Bundle = {}
-    yield "picture", lambda: data.update(pictures.draw(value, kind))
+    yield "picture", lambda: data.update(pictures.draw(value, kind)[0])
     yield from _forms_in(data)
 
 
@@ -201,5 +251,5 @@ def _has(bases: tuple[type, ...], name: str) -> bool:
     return any(name in _members(base) for base in bases)
 
 
-def _item(kind: str, data: Bundle) -> Item:
-    return {"data": data, "kind": kind, "chart": None, "title": None, "picture": None}
+def _item(kind: str, data: Bundle, left_out: int = 0) -> Item:
+    return {"data": data, "kind": kind, "chart": None, "title": None, "picture": None, "leftOut": left_out}

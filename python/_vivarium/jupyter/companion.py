@@ -85,6 +85,7 @@ class Companion:
             "dataframes": frames,
             "saved": saved_in(self._workspace, self._publisher.figures.saved),
             "value": value,
+            "results": self._publisher.report(),
         }
 
     def inspect(self) -> list[Any]:

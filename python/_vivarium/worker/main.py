@@ -29,6 +29,7 @@ from _vivarium.values.encode import encode_value
 from _vivarium.values.frames import export_frame, summarize_frames
 from _vivarium.values.hints import Any
 from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
+from _vivarium.worker.results import result_frame
 from _vivarium.worker.twins import Twins
 
 EXIT_BROKEN = 70
@@ -77,7 +78,7 @@ class Worker:
         self._has_touched = False
         self._lingers = False
         self._is_rehearsal = False
-        self._publisher = Publisher(self._send_item, limit=LARGEST_FORM)
+        self._publisher = Publisher(self._send_item, limit=LARGEST_FORM, on_cut=self._send_cut)
         notebook.install(builtins, self._publisher)
         self._warm()
 
@@ -160,6 +161,7 @@ class Worker:
         self._told_problem = self._twins.problem
         if self._twins.problem is not None:
             done["unprotected"], done["remedy"] = self._twins.problem
+        done["results"] = self._publisher.report()
         done["marked"] = self._end_output(request["mark"])
         self._results.append(protocol.encode({name: fact for name, fact in done.items() if fact}))
         self._flush_results()
@@ -222,22 +224,18 @@ class Worker:
         self._send({"type": "table", "id": request["id"], "problem": problem})
 
     def _send_item(self, item: dict) -> None:
-        """Send an item: texts in the header, bytes after it. The value of a cell is sent with the end of the cell."""
-        data = item["data"]
-        binary = {mime: form for mime, form in data.items() if isinstance(form, bytes)}
-        header = {"type": "result", "id": self._run_id, "kind": item["kind"], "data": data}
-        if binary:
-            header["data"] = {mime: form for mime, form in data.items() if mime not in binary}
-            header["binary"] = [[mime, len(form)] for mime, form in binary.items()]
-        for name in ("chart", "title", "picture"):
-            if item[name] is not None:
-                header[name] = item[name]
-        self._results.append(protocol.encode(header, b"".join(binary.values())))
+        """Send an item. The value of a cell is sent with the end of the cell."""
+        self._results.append(result_frame(item, self._run_id))
         if item["kind"] != "result":
             self._runner.flush()
             self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it
             self._flush_results()
             self._runner.order.await_read(self._control)  # what is printed after it comes after it
+
+    def _send_cut(self, report: dict[str, int]) -> None:
+        """Tell how much was left out so far. The end of the run tells it again, if it comes to that."""
+        self._results.append(protocol.encode({"type": "cut", "id": self._run_id, "results": report}))
+        self._flush_results()
 
     def _flush_results(self) -> None:
         results = b"".join(self._results)

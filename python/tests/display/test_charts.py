@@ -6,8 +6,10 @@ import json
 import math
 import sys
 import unittest
+from unittest import mock
 
-from _vivarium.display.charts import chart_of
+from _vivarium.display.chart import chart as chart_module
+from _vivarium.display.chart.chart import chart_of
 from _vivarium.display.figures import Figures
 
 HAS_ALL = all(importlib.util.find_spec(name) for name in ("matplotlib", "seaborn", "pandas"))
@@ -203,6 +205,37 @@ class Charts(unittest.TestCase):
         series = self.chart()["series"][0]
         self.assertEqual((len(series["points"]), series["count"]), (1_000, 100_001))
         self.assertEqual((series["points"][0], series["points"][-1]), ([0, 0], [100_000, 100_000]))
+        self.assertEqual(self.chart()["omitted"], {"points": 99_001})
+
+    def test_a_figure_with_many_series_lists_fewer_points_of_the_long_ones(self) -> None:
+        _, axes = self.plt.subplots(2, 2)
+        for plot in axes.flat:
+            for _ in range(20):
+                plot.plot(range(3_000))
+            plot.plot([1, 2, 3], label="short")
+        chart = self.chart()
+        counts = [[len(one["points"]) for one in plot["series"]] for plot in chart["charts"]]
+        self.assertEqual([row[-1] for row in counts], [3] * 4)
+        self.assertEqual({number for row in counts for number in row[:-1]}, {249})
+        self.assertEqual(chart["omitted"], {"points": 80 * (3_000 - 249)})
+
+    def test_what_is_not_listed_is_counted(self) -> None:
+        figure = self.plt.figure()
+        for number in range(52):
+            figure.add_axes((0, 0, 1, 1), label=str(number)).plot([1])
+        for _ in range(103):
+            figure.axes[0].plot([1, 2])
+        self.assertEqual(self.chart()["omitted"], {"series": 4, "charts": 2})
+
+    def test_long_names_take_points_from_a_chart(self) -> None:
+        for part in range(18):
+            self.plt.scatter([f"{number}-{'name' * 40}" for number in range(60)], range(60), label=part)
+        with mock.patch.object(chart_module, "MAX_BYTES", 100_000):
+            chart = self.chart()
+            self.assertLess(len(json.dumps(chart)), 100_000)
+            self.assertGreater(chart["omitted"]["points"], 0)
+        with mock.patch.object(chart_module, "MAX_BYTES", 1_000):
+            self.assertEqual(set(self.chart()), {"type", "title", "omitted"})
 
     def test_several_plots_in_one_figure_are_listed(self) -> None:
         figure, axes = self.plt.subplots(1, 3)

@@ -12,6 +12,7 @@ import unittest
 import weakref
 from unittest import mock
 
+from _vivarium.display import figures as figures_module
 from _vivarium.display import pictures
 from _vivarium.display.figures import MAX_PICTURES, Figures
 from _vivarium.display.pictures import PLOTLY
@@ -211,6 +212,61 @@ class Collecting(unittest.TestCase):
             Image.new("L", (1, 1 + number)).show()
         self.assertEqual(len(self.items), MAX_PICTURES + 1)
         self.assertIn("left out", self.items[-1]["data"]["text/plain"])
+        report = self.publisher.report()
+        self.assertEqual((report["total"], report["kept"]), (MAX_PICTURES + 5, MAX_PICTURES + 1))
+
+    def test_cleared_pictures_make_room_and_may_come_again(self) -> None:
+        from PIL import Image
+
+        for number in range(MAX_PICTURES + 5):
+            Image.new("L", (1, 1 + number)).show()
+            self.publisher.clear(wait=True)
+        Image.new("L", (1, 1)).show()
+        self.publisher.end_run()
+        pictures_shown = [one for one in self.items if one["kind"] == "figure"]
+        self.assertEqual([one["picture"] for one in pictures_shown], list(range(1, MAX_PICTURES + 7)))
+        self.assertTrue(all("image/png" in one["data"] for one in pictures_shown))
+        self.assertIsNone(self.publisher.report())
+
+    def test_a_saved_figure_is_not_taken_for_a_picture_that_was_cleared(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            figure = self.plt.figure()
+            self.plt.plot([1])
+            figure.show()
+            figure.savefig(f"{folder}/a.png")
+            self.assertEqual(self.publisher.figures.saved[0]["picture"], 1)
+            self.publisher.clear()
+            self.assertIsNone(self.publisher.figures.saved[0]["picture"])
+            figure.show()
+            self.assertEqual(self.publisher.figures.saved[0]["picture"], 2)
+
+    def test_a_picture_of_too_many_bytes_is_drawn_smaller(self) -> None:
+        import numpy as np
+        from PIL import Image
+
+        bounded = mock.patch.object(pictures, "MAX_BYTES", 50_000)
+        bounded.start()
+        self.addCleanup(bounded.stop)
+        noise = np.random.default_rng(1).integers(0, 255, (400, 400, 3), dtype="uint8")
+        Image.fromarray(noise).show()
+        self.plt.imshow(noise)
+        self.publisher.end_run()
+        for item in self.items:
+            self.assertLessEqual(len(item["data"]["image/png"]), 50_000)
+            self.assertIn("because it is large", item["data"]["text/plain"])
+        self.assertEqual(self.publisher.report()["reduced"], 2)
+
+    def test_saved_figures_share_room_for_their_data(self) -> None:
+        bounded = mock.patch.object(figures_module, "MAX_SAVED_BYTES", 60_000)
+        bounded.start()
+        self.addCleanup(bounded.stop)
+        with tempfile.TemporaryDirectory() as folder:
+            self.plt.plot(range(1_000))
+            for number in range(6):
+                self.plt.savefig(f"{folder}/{number}.png")
+        charts = [one["chart"] for one in self.publisher.figures.saved]
+        self.assertIn("series", charts[0])
+        self.assertEqual(set(charts[-1]), {"type", "title", "omitted"})
 
     def test_figures_are_published_as_svg_on_request(self) -> None:
         self.publisher.begin_run(svg=True)

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 from _vivarium.display import notebook
+from _vivarium.display.budget import LAST, MAX_RESULTS
 from _vivarium.display.publisher import Publisher, bundle
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
@@ -223,6 +224,29 @@ class Publishing(unittest.TestCase):
         self.assertEqual(os.read(reader, 10), b"0")
         os.close(reader)
         os.close(writer)
+
+    def test_of_too_many_results_the_last_come_before_the_value(self) -> None:
+        cuts: list[dict] = []
+        publisher = Publisher(self.items.append, on_cut=cuts.append)
+        publisher.begin_run()
+        for number in range(MAX_RESULTS + 1_000):
+            publisher.publish(number)
+        self.assertEqual(len(self.items), MAX_RESULTS)
+        publisher.echo("value")
+        publisher.end_run()
+        texts = [one["data"]["text/plain"] for one in self.items[MAX_RESULTS:]]
+        last = [str(MAX_RESULTS + 1_000 - LAST + number) for number in range(LAST)]
+        self.assertEqual(texts, [*last, "'value'"])
+        self.assertEqual([one["total"] - one["kept"] for one in cuts], [1 << power for power in range(10)])
+        report = publisher.report()
+        self.assertEqual((report["total"], report["kept"]), (MAX_RESULTS + 1_001, MAX_RESULTS + LAST + 1))
+        publisher.begin_run()
+        self.assertIsNone(publisher.report())
+
+    def test_a_form_that_is_too_large_is_counted(self) -> None:
+        publisher = Publisher(self.items.append, limit=1_000)
+        publisher.publish(valued(html="x" * 2_000))
+        self.assertEqual(publisher.report()["totalBytes"] - publisher.report()["keptBytes"], 2_000)
 
     def test_items_hold_only_json_and_bytes(self) -> None:
         self.publisher.publish(valued(html="\ud800", json=[1]))

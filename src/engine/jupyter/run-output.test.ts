@@ -70,7 +70,7 @@ test('a picture of the notebook backend of matplotlib is a figure, and other pic
 
 test('what is cleared is passed on, and messages about the kernel are not', () => {
   const { events } = collect(
-    { type: 'clear_output', parent: 'p', content: {} },
+    { type: 'clear_output', parent: 'p', content: { wait: false } },
     { type: 'status', parent: 'p', content: { execution_state: 'busy' } },
     { type: 'execute_input', parent: 'p', content: {} },
     { type: 'execute_reply', parent: 'p', content: { status: 'ok' } },
@@ -107,4 +107,23 @@ test('results of 32 MB together are kept, and not a character more', () => {
   output.add(display({ 'text/plain': 'x' }));
   expect(events).toHaveLength(1);
   expect(output.dropped).toContain(`${32 << 20} bytes were left out`);
+});
+
+test('results that were cleared do not count towards the limits', () => {
+  const large = display({ 'text/html': 'x'.repeat(17 << 20) });
+  const cleared: KernelMessage = { type: 'clear_output', parent: 'p', content: { wait: false } };
+  const { output, events } = collect(large, cleared, large, cleared, large);
+  expect(output.dropped).toBeNull();
+  expect(events).toHaveLength(5);
+  output.add(large);
+  expect(output.dropped).toMatch(/results above 10000/);
+});
+
+test('with `wait`, output is cleared when something new comes', () => {
+  const waiting: KernelMessage = { type: 'clear_output', parent: 'p', content: { wait: true } };
+  const { output, events } = collect(display({ 'text/plain': 'old' }), waiting);
+  expect(events).toHaveLength(1);
+  output.add(stream('new'));
+  output.add(waiting);
+  expect(events.map(({ type }) => type)).toEqual(['result', 'clear', 'output']);
 });

@@ -26,6 +26,7 @@ export class RunOutput {
   readonly #queue: EventQueue<Event>;
   readonly #bytes = { stdout: 0, stderr: 0 };
   #isBehind = false;
+  #isToBeCleared = false;
   #results = 0;
   #resultBytes = 0;
   #dropped: string | null = null;
@@ -71,7 +72,8 @@ export class RunOutput {
         this.#show('result', message.content);
         break;
       case 'clear_output':
-        this.#queue.push({ type: 'clear' }, 0);
+        this.#isToBeCleared = true;
+        if (!message.content.wait) this.#clear();
         break;
       case 'oversized':
         this.miss(`a message of ${message.content} characters, which is more than one may have, was left out`);
@@ -84,6 +86,7 @@ export class RunOutput {
   }
 
   #print({ name: stream, text }: { readonly name: 'stdout' | 'stderr'; readonly text: string }): void {
+    if (this.#isToBeCleared) this.#clear();
     this.#bytes[stream] += Buffer.byteLength(text);
     if (stream === 'stderr' && SERVER_DROPS.test(text)) {
       this.miss('the Jupyter server dropped output above its rate limit (iopub_data_rate_limit)');
@@ -92,7 +95,19 @@ export class RunOutput {
     else this.#queue.push({ type: 'output', stream, text }, text.length);
   }
 
+  /** What was cleared no longer counts, and what nobody has received yet need not be passed on. */
+  #clear(): void {
+    this.#isToBeCleared = false;
+    this.#results = this.#resultBytes = 0;
+    this.#queue.retract(
+      ({ type }) => type === 'result',
+      ({ type }) => type === 'clear',
+    );
+    this.#queue.push({ type: 'clear' }, 0);
+  }
+
   #show(kind: 'display' | 'result', { data, metadata }: DisplayContent): void {
+    if (this.#isToBeCleared) this.#clear();
     const about = DisplayMetadata.safeParse(metadata).data?.vivarium;
     const result = toResult(kind, data, about);
     const picture = about?.picture ?? undefined;

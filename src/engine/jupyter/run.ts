@@ -8,7 +8,7 @@ import type { ActiveRun } from '../base-session.ts';
 import { within } from '../deadline.ts';
 import type { RunRequest } from '../engine.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
-import { DataFrameSummaries, SavedFigures, VariableChanges } from '../python-words.ts';
+import { DataFrameSummaries, ResultsCut, SavedFigures, VariableChanges } from '../python-words.ts';
 import { NO_REPORT, type RunEnd, type RunReport, type RunResult } from '../run-end.ts';
 import type { KernelRequest } from './kernel/channel.ts';
 import { answerIn, command, question } from './kernel/companion.ts';
@@ -28,6 +28,7 @@ const Finish = z.object({
   dataframes: DataFrameSummaries,
   saved: SavedFigures,
   value: z.string().nullable(),
+  results: ResultsCut.nullable(),
 });
 
 type JupyterStopCause = 'wall' | 'cancelled';
@@ -50,6 +51,7 @@ export class JupyterRun implements ActiveRun {
   #stopCause: JupyterStopCause | null = null;
   #stopping: Promise<void> = Promise.resolve();
   #isOver = false;
+  #cut: RunEnd['cut'] = null;
 
   constructor(kernel: Kernel, { request, listener, graceMs }: JupyterRunParts) {
     this.#kernel = kernel;
@@ -84,7 +86,7 @@ export class JupyterRun implements ActiveRun {
     try {
       const result = this.#stopCause === null ? await this.#execute() : neverRan();
       const { outputBytes, dropped } = this.#output;
-      return { ...result, durationMs: performance.now() - this.#startedAt, outputBytes, dropped };
+      return { ...result, durationMs: performance.now() - this.#startedAt, outputBytes, dropped, cut: this.#cut };
     } finally {
       this.#isOver = true;
       clearTimeout(timer);
@@ -128,6 +130,7 @@ export class JupyterRun implements ActiveRun {
     if ('problem' in found && this.#stopCause === null)
       return this.#lost(`${UNANSWERED}: ${found.problem.slice(0, 300)}`);
     const answer = 'answer' in found ? { ...found.answer, value: valueIn(found.answer.value) } : {};
+    if ('answer' in found) this.#cut = found.answer.results;
     const report: RunReport = { ...NO_REPORT, unprotected: UNPROTECTED, error, ...answer };
     return { outcome: this.#outcomeOf(error), report, event: null };
   }

@@ -11,16 +11,14 @@ import { NO_REPORT, type RunEnd, type RunResult } from '../run-end.ts';
 import { crashed, outcomeOfExit, type Exit } from './enclosure/exit.ts';
 import { LONG_RUN_MS } from './enclosure/watch.ts';
 import type { Load } from './load.ts';
-import type { DoneFrame, ResultFrame, WorkerFrame } from './protocol/worker-frame.ts';
+import type { DoneFrame, WorkerFrame } from './protocol/worker-frame.ts';
+import { RunResults } from './results.ts';
 import type { Worker } from './worker/worker.ts';
 
 const MARK_TIMEOUT_MS = 1000;
 const HELD_UP_MS = 10;
 /** More than the sockets hold, so that everything after it was printed after the end of the run. */
 const MAX_LATE_BYTES = 4 << 20;
-/** Far above what our worker sends. A worker that exceeds them is forging frames. */
-const MAX_RESULTS = 10_000;
-const MAX_RESULT_BYTES = 32 << 20;
 /** Runs that are as quick as this and follow each other as closely are a burst. */
 const BURST_MS = 0.5;
 
@@ -42,14 +40,13 @@ export class LocalRun implements ActiveRun {
   readonly #parts: LocalRunParts;
   readonly #worker: Worker;
   readonly #queue: EventQueue<Event>;
+  readonly #results: RunResults;
   readonly #ending = Promise.withResolvers<DoneFrame | Exit>();
   readonly #startedAt = performance.now();
   #stopCause: LocalStopCause | null = null;
   #stopping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isKilled = false;
-  #results = 0;
-  #resultBytes = 0;
   #isEnding = false;
   #hasTouched = true;
 
@@ -61,6 +58,7 @@ export class LocalRun implements ActiveRun {
       onPressure: (isFull) => this.#worker.channel.holdOutput(isFull),
       onLeft: () => this.stop('cancelled'),
     });
+    this.#results = new RunResults(this.#queue);
     this.ended = this.#conduct();
   }
 
@@ -95,6 +93,7 @@ export class LocalRun implements ActiveRun {
         durationMs: performance.now() - this.#startedAt,
         outputBytes: { stdout: stdout.end(), stderr: stderr.end() },
         dropped: null,
+        cut: this.#results.cut,
       };
     } finally {
       this.#end();
@@ -132,7 +131,7 @@ export class LocalRun implements ActiveRun {
     });
     if (!this.#worker.isAlive) this.#ending.resolve(this.#worker.exited);
     for (const stream of ['stdout', 'stderr'] as const) {
-      channel[stream].begin(mark, opening, (text) => this.#queue.push({ type: 'output', stream, text }, text.length));
+      channel[stream].begin(mark, opening, (text) => this.#results.print(stream, text));
     }
     const { timeoutMs, signal } = this.#parts.request;
     enclosure.watch.beginRun(() => this.#onLongRun());
@@ -174,27 +173,15 @@ export class LocalRun implements ActiveRun {
   #onFrame(frame: WorkerFrame): void {
     const { id } = this.#parts.request;
     if (frame.type === 'result' && frame.id === id) {
-      this.#addResult(frame);
+      this.#results.add(frame);
+    } else if (frame.type === 'cut' && frame.id === id) {
+      this.#results.note(frame.results);
     } else if (frame.type === 'done' && frame.id === id && !this.#isEnding) {
       this.#isEnding = true;
       this.#hasTouched = frame.touched;
+      this.#results.note(frame.results);
       this.#ending.resolve(frame);
     } else throw new ProtocolViolation(`a frame out of turn: ${frame.type}`);
-  }
-
-  #addResult({ kind, data, chart, title, picture }: ResultFrame): void {
-    let size = 0;
-    for (const mime in data) size += data[mime]?.length ?? 0;
-    this.#results += 1;
-    this.#resultBytes += size;
-    if (this.#results > MAX_RESULTS || this.#resultBytes > MAX_RESULT_BYTES) {
-      throw new ProtocolViolation(`${this.#results} results of ${this.#resultBytes} bytes`);
-    }
-    if (kind === 'clear') this.#queue.push({ type: 'clear' }, 0);
-    else {
-      const result = { kind, data, ...(chart !== null && { chart }), ...(title !== null && { title }) };
-      this.#queue.push({ type: 'result', result, ...(picture !== null && { picture }) }, size);
-    }
   }
 
   async #interrupt(): Promise<void> {

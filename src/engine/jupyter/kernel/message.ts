@@ -31,7 +31,7 @@ const Contents = {
   display_data: z.object({ data: Bundle, metadata: Content }),
   update_display_data: z.object({ data: Bundle, metadata: Content }),
   execute_result: z.object({ data: Bundle, metadata: Content }),
-  clear_output: z.object({}),
+  clear_output: z.object({ wait: z.boolean().default(false) }),
   execute_reply: z.discriminatedUnion('status', [
     z.object({ status: z.literal('ok'), user_expressions: z.record(z.string(), Expression).optional() }),
     z.object({ status: z.literal('error'), ...ErrorWords }),

@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
-import { DataFrameSummaries, JsonValue, SavedFigures, VariableChanges, Variables } from '../../python-words.ts';
+import { DataFrameSummaries, ResultsCut, SavedFigures, VariableChanges, Variables } from '../../python-words.ts';
 import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
+const MAX_CHART_BYTES = 2 << 20;
 const Mime = z.string().max(200);
 const Reason = z.string().max(1000).nullable().default(null);
+const Length = z.int().nonnegative();
+const Parts = z
+  .array(z.tuple([Mime, Length]))
+  .max(MAX_FORMS)
+  .default([]);
 
 /**
  * What a worker may send. User code can forge it, so its shape is checked and it is never taken for a fact. Fields that
@@ -31,14 +37,16 @@ const WorkerFrame = z.discriminatedUnion('type', [
     id: z.string(),
     kind: z.enum(['result', 'display', 'figure', 'clear']),
     data: z.record(Mime, z.string()),
-    binary: z
-      .array(z.tuple([Mime, z.int().nonnegative()]))
-      .max(MAX_FORMS)
-      .default([]),
-    chart: JsonValue.nullable().default(null),
+    /** What follows the header, in this order: longer texts, bytes, and the chart as JSON. */
+    texts: Parts,
+    binary: Parts,
+    chartBytes: Length.max(MAX_CHART_BYTES).default(0),
     title: z.string().max(1000).nullable().default(null),
     picture: z.int().positive().nullable().default(null),
+    /** Of `clear`: only once there is something new to show. */
+    wait: z.boolean().default(false),
   }),
+  z.object({ type: z.literal('cut'), id: z.string(), results: ResultsCut }),
   z.object({
     type: z.literal('done'),
     id: z.string(),
@@ -53,6 +61,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
       .default(null),
     dataframes: DataFrameSummaries.default([]),
     saved: SavedFigures.default([]),
+    results: ResultsCut.nullable().default(null),
     marked: z.boolean().default(false),
     touched: z.boolean().default(false),
     unprotected: Reason,
@@ -66,23 +75,30 @@ const WorkerFrame = z.discriminatedUnion('type', [
     variables: Variables,
   }),
 ]);
-export type WorkerFrame = z.infer<typeof WorkerFrame>;
-export type ResultFrame = Extract<WorkerFrame, { type: 'result' }>;
+type ParsedFrame = z.infer<typeof WorkerFrame>;
+type ResultHeader = Extract<ParsedFrame, { type: 'result' }>;
+/** A result with everything that followed its header. */
+export type ResultFrame = ResultHeader & { readonly chart: Json | null };
+export type WorkerFrame = Exclude<ParsedFrame, ResultHeader> | ResultFrame;
 export type DoneFrame = Extract<WorkerFrame, { type: 'done' }>;
 
 export function parseWorkerFrame({ header, payload }: Frame): WorkerFrame {
   const parsed = WorkerFrame.safeParse(header);
   if (!parsed.success) throw new ProtocolViolation(`an unknown frame: ${z.prettifyError(parsed.error)}`);
-  return parsed.data.type === 'result' ? withBinary(parsed.data, payload) : parsed.data;
+  return parsed.data.type === 'result' ? withPayload(parsed.data, payload) : parsed.data;
 }
 
-/** Bytes follow the header. In a MIME bundle they are base64, as in notebooks. */
-function withBinary(frame: ResultFrame, payload: Buffer): ResultFrame {
+/** In a MIME bundle, bytes are base64, as in notebooks. */
+function withPayload(frame: ResultHeader, payload: Buffer): ResultFrame {
   let start = 0;
-  for (const [mime, length] of frame.binary) {
+  const take = (length: number): Buffer => {
     if (start + length > payload.length) throw new ProtocolViolation('a frame shorter than it says');
-    frame.data[mime] = payload.toString('base64', start, start + length);
     start += length;
-  }
-  return frame;
+    return payload.subarray(start - length, start);
+  };
+  for (const [mime, length] of frame.texts) frame.data[mime] = take(length).toString('utf8');
+  for (const [mime, length] of frame.binary) frame.data[mime] = take(length).toString('base64');
+  // The chart is as deep as JSON from a session may be. There is no need to walk what JSON.parse has made.
+  const chart = frame.chartBytes === 0 ? null : (parseJson(take(frame.chartBytes)) as Json);
+  return { ...frame, chart };
 }

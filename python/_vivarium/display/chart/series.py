@@ -4,32 +4,56 @@ from __future__ import annotations
 
 import sys
 
-from _vivarium.display.boxes import boxes_of, pies_of
-from _vivarium.display.scales import Scale, number_of, rounded, text
+from _vivarium.display.chart.boxes import boxes_of, pies_of
+from _vivarium.display.chart.scales import Scale, number_of, rounded, text
+from _vivarium.display.thinning import sample
 from _vivarium.values.hints import Any
 
-MAX_POINTS = 1_000  # of one series; more are sampled evenly
+MAX_POINTS = 1_000  # of one series, and fewer in a figure that has many; more are sampled evenly
+LEAST_POINTS = 2
 MAX_SERIES = 100
 MAX_COLOURED = 10_000  # points of a scatter whose colours are read
 Series = dict[str, Any]
 
 
-def series_of(axes: Any, x: Scale, y: Scale) -> list[Series]:
-    """Return all series of a plot, by kind."""
+def share_of(lengths: list[int], total: int) -> int:
+    """Return how many points each series may list if all of them together list `total`. Short ones leave room."""
+    wanted = sorted(min(length, MAX_POINTS) for length in lengths)
+    for index, length in enumerate(wanted):
+        fair = total // (len(wanted) - index)
+        if length > fair:
+            return max(LEAST_POINTS, fair)
+        total -= length
+    return MAX_POINTS
+
+
+def lengths_of(axes: Any) -> list[int]:
+    """Return how many points each series of a plot will have, before any of them is read."""
+    boxes = [len(one.get("fliers", ())) for plot in boxes_of(axes) for one in plot[0]]
+    bars = [len(one) for one in axes.containers if type(one).__name__ == "BarContainer"]
+    scatters = [len(one.get_offsets()) for one in axes.collections if type(one).__name__ == "PathCollection"]
+    lines = [len(line.get_xdata(orig=False)) for line in axes.get_lines()]
+    return [*boxes[:MAX_POINTS], *[*bars, *scatters, *lines][:MAX_SERIES]]
+
+
+def series_of(axes: Any, x: Scale, y: Scale, most: int = MAX_POINTS) -> list[Series]:
+    """Return all series of a plot, by kind, each with at most so many points."""
     legend = _Legend(axes)
-    pies = [_pie(values, wedges) for values, wedges in pies_of(axes)]
-    boxes = [_box(plot, x if plot[2] else y, legend) for plot in boxes_of(axes)]
-    bars = [_bar(one, x, y, legend) for one in axes.containers if type(one).__name__ == "BarContainer" and len(one)]
+    pies = [_pie(values, wedges, most) for values, wedges in pies_of(axes)]
+    boxes = [_box(plot, x if plot[2] else y, legend, most) for plot in boxes_of(axes)]
+    bars = [
+        _bar(one, x, y, legend, most) for one in axes.containers if type(one).__name__ == "BarContainer" and len(one)
+    ]
     scatters = [
         part
         for one in axes.collections
         if type(one).__name__ == "PathCollection"
-        for part in _scatter(one, x, y, legend)
+        for part in _scatter(one, x, y, legend, most)
     ]
-    lines = [_line(line, axes, x, y, legend) for line in axes.get_lines()]
+    lines = [_line(line, axes, x, y, legend, most) for line in axes.get_lines()]
     if bars or boxes:
         lines = [line for line in lines if line is None or line["label"] is not None or not _is_whisker(line)]
-    return [one for one in (*pies, *boxes, *bars, *scatters, *lines) if one is not None][:MAX_SERIES]
+    return [one for one in (*pies, *boxes, *bars, *scatters, *lines) if one is not None]
 
 
 class _Legend:
@@ -60,7 +84,7 @@ class _Legend:
         return artist.get_label() == "_nolegend_" and id(artist) not in self._own
 
 
-def _line(line: Any, axes: Any, x: Scale, y: Scale, legend: _Legend) -> Series | None:
+def _line(line: Any, axes: Any, x: Scale, y: Scale, legend: _Legend, most: int) -> Series | None:
     xs, ys = line.get_xdata(orig=False), line.get_ydata(orig=False)
     if legend.is_hidden(line) or len(xs) == 0:
         return None
@@ -73,10 +97,10 @@ def _line(line: Any, axes: Any, x: Scale, y: Scale, legend: _Legend) -> Series |
         return None
     has_line = line.get_linestyle() not in ("None", "none", " ", "")
     has_marker = line.get_marker() not in ("None", "none", " ", "", None)
-    return {"type": "scatter" if has_marker and not has_line else "line", "label": name, **_points(xs, ys, x, y)}
+    return {"type": "scatter" if has_marker and not has_line else "line", "label": name, **_points(xs, ys, x, y, most)}
 
 
-def _scatter(collection: Any, x: Scale, y: Scale, legend: _Legend) -> list[Series]:
+def _scatter(collection: Any, x: Scale, y: Scale, legend: _Legend, most: int) -> list[Series]:
     """Return one series, or one for each colour that the legend names."""
     offsets, colours = collection.get_offsets(), collection.get_facecolor()
     if len(offsets) == 0:
@@ -90,10 +114,12 @@ def _scatter(collection: Any, x: Scale, y: Scale, legend: _Legend) -> list[Serie
         ]
     else:
         groups = [(name, offsets)]
-    return [{"type": "scatter", "label": label, **_points(part[:, 0], part[:, 1], x, y)} for label, part in groups]
+    return [
+        {"type": "scatter", "label": label, **_points(part[:, 0], part[:, 1], x, y, most)} for label, part in groups
+    ]
 
 
-def _bar(container: Any, x: Scale, y: Scale, legend: _Legend) -> Series:
+def _bar(container: Any, x: Scale, y: Scale, legend: _Legend, most: int) -> Series:
     bars = list(container.patches)
     vertical = getattr(container, "orientation", None) != "horizontal"
     along, across = (x, y) if vertical else (y, x)
@@ -103,7 +129,7 @@ def _bar(container: Any, x: Scale, y: Scale, legend: _Legend) -> Series:
         else [bar.get_height() for bar in bars]
     )
     rows = [_bar_row(bar, vertical) for bar in bars]
-    kept = _sample(len(rows))
+    kept = sample(len(rows), most)
     bottoms = [across.value(rows[one][1]) for one in kept]
     series: Series = {
         "type": "bar",
@@ -126,14 +152,14 @@ def _bar_row(bar: Any, vertical: bool) -> tuple[float, float, float]:
     return bar.get_y() + bar.get_height() / 2, bar.get_x(), bar.get_height()
 
 
-def _pie(values: list[Any], wedges: list[Any]) -> Series:
+def _pie(values: list[Any], wedges: list[Any], most: int) -> Series:
     names = [text(wedge.get_label()) for wedge in wedges]
     names = ["" if name.startswith("_") else name for name in names]
-    points = [[name or None, number_of(value)] for name, value in zip(names, values)][:MAX_POINTS]
+    points = [[name or None, number_of(value)] for name, value in zip(names, values)][:most]
     return {"type": "pie", "label": None, "points": points, "count": len(wedges)}
 
 
-def _box(plot: tuple[Any, ...], along: Scale, legend: _Legend) -> Series:
+def _box(plot: tuple[Any, ...], along: Scale, legend: _Legend, most: int) -> Series:
     stats, positions, vertical, artist = plot
     parts = {"minimum": "whislo", "q1": "q1", "median": "med", "q3": "q3", "maximum": "whishi", "mean": "mean"}
     boxes = []
@@ -141,7 +167,7 @@ def _box(plot: tuple[Any, ...], along: Scale, legend: _Legend) -> Series:
         outliers = one.get("fliers", ())
         box: dict[str, Any] = {"label": text(one.get("label") or along.value(place))}
         box.update({name: number_of(one[key]) for name, key in parts.items() if one.get(key) is not None})
-        box["outliers"] = [number_of(outliers[index]) for index in _sample(len(outliers))]
+        box["outliers"] = [number_of(outliers[index]) for index in sample(len(outliers), most)]
         boxes.append({**box, "outlierCount": len(outliers)})
     orientation = "vertical" if vertical else "horizontal"
     return {
@@ -153,23 +179,16 @@ def _box(plot: tuple[Any, ...], along: Scale, legend: _Legend) -> Series:
     }
 
 
-def _points(xs: Any, ys: Any, x: Scale, y: Scale) -> dict[str, Any]:
-    kept = _sample(len(xs))
+def _points(xs: Any, ys: Any, x: Scale, y: Scale, most: int) -> dict[str, Any]:
+    kept = sample(len(xs), most)
     left, right = xs[kept].tolist(), ys[kept].tolist()
     return {"points": [[x.value(one), y.value(other)] for one, other in zip(left, right)], "count": len(xs)}
-
-
-def _sample(count: int) -> list[int]:
-    """Return evenly spread indices, including the first and the last."""
-    if count <= MAX_POINTS:
-        return list(range(count))
-    return [index * (count - 1) // (MAX_POINTS - 1) for index in range(MAX_POINTS)]
 
 
 def _is_whisker(line: Series) -> bool:
     """Return whether a nameless line is a short straight line along an axis, such as an error bar."""
     places = line.get("points", ())
-    return len(places) <= 8 and any(
+    return line.get("count", 0) <= 8 and any(
         len({place[side] for place in places if place[side] is not None}) <= 1 for side in (0, 1)
     )
 

@@ -15,43 +15,87 @@ and for several `{"type": "several", "title": str | None, "charts": [...]}`. `sc
     box             boxes [{label, minimum, q1, median, q3, maximum, mean?, outliers, outlierCount}, ...], orientation
     rule            orientation, value (a straight line across the plot)
 
-`count` is the number of points; at most 1,000 of a series are listed, evenly spread. Values of pies and boxes are
+`count` is the number of points; at most 1,000 of a series and 20,000 of a figure are listed, evenly spread. What is not
+listed is counted in `omitted`: {"points", "series", "charts"}, as far as there is any. Values of pies and boxes are
 exact for plots drawn after `boxes.watch`. Without it, pies have fractions and boxes are unknown.
 """
 
 from __future__ import annotations
 
-from _vivarium.display.scales import Scale, text
-from _vivarium.display.series import series_of
+from _vivarium.display.budget import outline_of, size_of_chart
+from _vivarium.display.chart.scales import Scale, text
+from _vivarium.display.chart.series import MAX_SERIES, lengths_of, series_of, share_of
 from _vivarium.values.hints import Any
 
 MAX_CHARTS = 50
+MAX_POINTS = 20_000  # of one figure
+LEAST_POINTS = 1_000  # if these take too much room, points are not the reason
+MAX_BYTES = 1_000_000  # of the chart as JSON
 _READABLE = ("rectilinear", "polar")
 
 
 def chart_of(figure: Any) -> dict[str, Any] | None:
     """Return the data behind `figure`, or None if there is none; raises nothing but KeyboardInterrupt."""
     try:
-        charts = [_read(axes) for axes in list(figure.axes)[:MAX_CHARTS] if not _is_colour_bar(axes)]
-        charts = [chart for chart in charts if chart is not None]
-        if len(charts) <= 1:
-            return charts[0] if charts else None
-        heading = figure.get_suptitle() if hasattr(figure, "get_suptitle") else ""
-        return {"type": "several", "title": text(heading) or None, "charts": charts}
+        return _bounded(figure)
     except KeyboardInterrupt:
         raise
     except BaseException:  # artists may be classes of the program
         return None
 
 
-def _read(axes: Any) -> dict[str, Any] | None:
+def _bounded(figure: Any) -> dict[str, Any] | None:
+    """Read with fewer points if long names or dates make the chart too large; without any at last."""
+    points = MAX_POINTS
+    while True:
+        chart = _chart_of(figure, points)
+        if chart is None or (size := size_of_chart(chart)) <= MAX_BYTES:
+            return chart
+        if points < LEAST_POINTS:
+            return outline_of(chart)
+        points = points * MAX_BYTES // size // 2
+
+
+def _chart_of(figure: Any, points: int) -> dict[str, Any] | None:
+    plots = [axes for axes in figure.axes if not _is_colour_bar(axes)]
+    most = share_of([length for axes in plots[:MAX_CHARTS] for length in _lengths_of(axes)], points)
+    charts = [_read(axes, most) for axes in plots[:MAX_CHARTS]]
+    charts = [chart for chart in charts if chart is not None]
+    if not charts:
+        return None
+    omitted = {
+        "points": sum(_omitted_points(one) for chart in charts for one in chart.get("series", ())),
+        "series": sum(chart.pop("omittedSeries", 0) for chart in charts),
+        "charts": len(plots) - min(len(plots), MAX_CHARTS),
+    }
+    heading = figure.get_suptitle() if hasattr(figure, "get_suptitle") else ""
+    whole = charts[0] if len(charts) == 1 else {"type": "several", "title": text(heading) or None, "charts": charts}
+    omitted = {name: number for name, number in omitted.items() if number}
+    return {**whole, "omitted": omitted} if omitted else whole
+
+
+def _lengths_of(axes: Any) -> list[int]:
+    try:
+        return lengths_of(axes)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the other plots may still be readable
+        return []
+
+
+def _omitted_points(series: dict[str, Any]) -> int:
+    outliers = sum(box["outlierCount"] - len(box["outliers"]) for box in series.get("boxes", ()))
+    return outliers + series.get("count", 0) - len(series.get("points", series.get("boxes", ())))
+
+
+def _read(axes: Any, most: int) -> dict[str, Any] | None:
     if not axes.has_data():
         return None
     try:
         if axes.name not in _READABLE:
             return _unknown(axes)
         x, y = Scale(axes.xaxis), Scale(axes.yaxis)
-        series = series_of(axes, x, y)
+        series = series_of(axes, x, y, most)
         if not series:
             return _unknown(axes)
         chart = {"type": _type_of(series), "title": _title_of(axes)}
@@ -62,7 +106,9 @@ def _read(axes: Any) -> dict[str, Any] | None:
         bars = [one for one in series if one["type"] == "bar"]
         if bars:
             chart["arrangement"] = _arrangement_of(bars)
-        return {**chart, "series": series}
+        if len(series) > MAX_SERIES:
+            chart["omittedSeries"] = len(series) - MAX_SERIES
+        return {**chart, "series": series[:MAX_SERIES]}
     except KeyboardInterrupt:
         raise
     except BaseException:  # the other plots may still be readable

@@ -1,0 +1,1 @@
+"""Reads the data behind figures of matplotlib."""
