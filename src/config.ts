@@ -29,7 +29,7 @@ export const Limits = z.strictObject({
   openFiles: z.int().min(64).default(1024),
   /** Size of one file. */
   fileMb: Positive.default(512),
-  /** Size of all files in the workspace. */
+  /** Size of all files in the workspace and in /tmp. */
   workspaceMb: Positive.default(1024),
   /** How much output of each stream of one run is kept: its head and tail. */
   outputBytes: z.int().min(1024).default(MEBIBYTE),
@@ -86,8 +86,6 @@ export const Config = z.strictObject({
   poolSize: NonNegative.max(64).default(2),
   /** How long a session must be quiet after a run before its twin is made. */
   twinDelayMs: NonNegative.default(20),
-  /** Size of /tmp in a session. */
-  tmpMb: Positive.default(64),
   /** The most sessions at the same time. */
   maxSessions: Positive.default(200),
   /** The most sessions of one client. */

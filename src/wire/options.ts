@@ -144,7 +144,6 @@ export const HostOptionsSchema = z
       preload: 'Libraries that every session finds imported already, if they are installed.',
       poolSize: 'How many sessions are kept warm.',
       twinDelayMs: 'How long a session must be quiet after a run before its twin is made, in milliseconds.',
-      tmpMb: 'The size of `/tmp` in a session, in megabytes.',
       maxSessions: 'How many sessions may exist at the same time.',
       maxSessionsPerClient: 'How many sessions one client may have.',
       maxQueue: 'How many runs may wait for a busy session.',

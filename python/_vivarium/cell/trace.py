@@ -26,8 +26,8 @@ class Description(TypedDict):
     traceback: str
 
 
-def describe(error: BaseException) -> Description:
-    """Return name, message and traceback of `error`; raises nothing but KeyboardInterrupt."""
+def describe(error: BaseException, note: str | None = None) -> Description:
+    """Return name, message and traceback of `error`; raises nothing but KeyboardInterrupt. A note follows as a line."""
     name, value = type_name(error), _message(error)
     try:
         text = _format(error)
@@ -38,7 +38,7 @@ def describe(error: BaseException) -> Description:
     return {
         "name": name[:NAME_LIMIT],
         "value": cut(value, VALUE_LIMIT),
-        "traceback": cut(printable(text), TRACEBACK_LIMIT),
+        "traceback": cut(printable(text), TRACEBACK_LIMIT) + (f"{note}\n" if note else ""),
     }
 
 

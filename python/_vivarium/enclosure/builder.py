@@ -23,8 +23,7 @@ from _vivarium.record import Record
 
 NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"
-SHM_BYTES = 64 << 20
-INODES = 65536
+SHM_BYTES = 64 << 20  # until a worker knows how much memory its session may use
 STAGING = "/.staging"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # A shared mapping of /dev/zero is memory that only a control group counts.
@@ -36,12 +35,11 @@ class BuildSettings(Record):
 
     read_only: tuple[str, ...]
     binds: tuple[root.Bind, ...]
-    symlinks: tuple[tuple[str, str], ...]
+    symlinks: tuple[tuple[str, str], ...]  # in /tmp
     sessions: str
     proc: str
     privileged: bool
     cgroups: cgroup.Cgroups
-    tmp_bytes: int
 
 
 def serve(channel: socket.socket, settings: BuildSettings) -> None:
@@ -88,7 +86,9 @@ def _attach(order: dict, go: int, settings: BuildSettings) -> tuple[dict, list[i
 
 def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
     """Build one enclosure. Returns its lifeline and its namespaces as descriptors."""
-    make_directories(f"{settings.sessions}/{request['workspace']}", request["uid"] if settings.privileged else None)
+    home, owner = f"{settings.sessions}/{request['workspace']}", request["uid"] if settings.privileged else None
+    make_directories(home, owner)
+    _make_temporary(home, owner, settings.symlinks)
     group = _make_group(request, settings)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
@@ -126,6 +126,25 @@ def make_directories(home: str, owner: int | None) -> None:
             os.mkdir(path, 0o700)
         except FileExistsError:
             pass  # of an earlier link, or of a builder that was killed before it gave the directory away
+        if owner is not None:
+            os.chown(path, owner, owner, follow_symlinks=False)
+
+
+def _make_temporary(home: str, owner: int | None, symlinks: tuple[tuple[str, str], ...]) -> None:
+    """Make the directories of /tmp and /dev/shm. Those of an earlier enclosure stay as they are."""
+    made = []
+    for path in (f"{home}/tmp", f"{home}/shm"):
+        try:
+            os.mkdir(path, 0o700)
+            made.append(path)
+        except FileExistsError:
+            continue
+    if f"{home}/tmp" in made:
+        for path, points_to in symlinks:
+            os.makedirs(os.path.dirname(home + path), exist_ok=True)
+            os.symlink(points_to, home + path)
+            made.append(os.path.dirname(home + path))
+    for path in made:
         if owner is not None:
             os.chown(path, owner, owner, follow_symlinks=False)
 
@@ -211,6 +230,7 @@ def _stage_mounts(request: dict) -> None:
 
 def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> None:
     home = f"{settings.sessions}/{request['workspace']}"
+    has_group = settings.cgroups.kind != "none"
     own = os.open("/proc/self/ns", os.O_RDONLY | os.O_CLOEXEC)  # while the /proc that we came with is still in view
     root.build(
         root.Root(
@@ -219,14 +239,15 @@ def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket
                 *settings.binds,
                 root.Bind(f"{home}/workspace", "/workspace", writable=not request["readOnly"]),
                 root.Bind(f"{home}/rollback", "/.rollback", writable=True),
+                root.Bind(f"{home}/tmp", "/tmp", writable=True),
                 *(root.Bind(mount["source"], mount["target"], mount["writable"]) for mount in request["mounts"]),
             ),
-            tmpfs=(("/tmp", settings.tmp_bytes, INODES),),
-            symlinks=(("/mnt/data", "/workspace"), *settings.symlinks),
+            symlinks=(("/mnt/data", "/workspace"),),
             proc=settings.proc,
             network=request["network"],
-            shm_bytes=SHM_BYTES,
-            devices=DEVICES if settings.cgroups.kind != "none" else DEVICES_WITHOUT_CGROUP,
+            # Pages of a memory file system are counted by a control group, and by nothing else.
+            shm=SHM_BYTES if has_group else f"{home}/shm",
+            devices=DEVICES if has_group else DEVICES_WITHOUT_CGROUP,
         )
     )
     if lifeline.recv(len(GO)) != GO:

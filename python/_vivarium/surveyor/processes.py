@@ -91,6 +91,12 @@ def anonymous_and_shared_bytes(pid: int) -> tuple[int, int]:
     return found.get(b"RssAnon", 0) * 1024, found.get(b"RssShmem", 0) * 1024
 
 
+def shared_bytes_of(group: str) -> int | None:
+    """Return the memory that the processes of a control group share or keep in /dev/shm; None if that is not known."""
+    text = _read(f"{group}/memory.stat") or b""
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith(b"shmem ")), None)
+
+
 def parent_pid() -> int:
     """Return the pid of our parent, as /proc has it."""
     return _status("self", (b"PPid",)).get(b"PPid", 0)

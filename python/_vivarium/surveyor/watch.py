@@ -19,6 +19,7 @@ from _vivarium.surveyor.processes import (
     inner_pid,
     main_thread_s,
     parent_pid,
+    shared_bytes_of,
     sample,
 )
 
@@ -196,16 +197,21 @@ class Watch:
                 seen.leftovers += 1
         seen.memory_bytes = sum(found.resident_bytes for found in counted)
         if seen.memory_bytes > watched.limits.memory_bytes:
-            seen.memory_bytes = self._memory_bytes(counted)
+            seen.memory_bytes = self._memory_bytes(counted, watched.place.group)
         return seen
 
-    def _memory_bytes(self, counted: list[Sample]) -> int:
-        """Return the memory of processes without files, and without what they share with the zygote."""
+    def _memory_bytes(self, counted: list[Sample], group: str | None) -> int:
+        """Return the memory of processes without files, and without what they share with the zygote.
+
+        What they share with each other counts once where a control group knows how much that is.
+        """
         if not self._inherited_bytes:  # the zygote has all its libraries by now
             self._inherited_bytes = anonymous_and_shared_bytes(parent_pid())[0]
-        total = 0
+        total = each_shared = 0
         for found in counted:
             anonymous, shared = anonymous_and_shared_bytes(found.pid)
             inherited = self._inherited_bytes if found.name == self._forked_name else 0
-            total += max(0, anonymous - inherited) + shared
-        return total
+            total += max(0, anonymous - inherited)
+            each_shared += shared
+        all_shared = shared_bytes_of(group) if group is not None else None
+        return total + (each_shared if all_shared is None else all_shared)

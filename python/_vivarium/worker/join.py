@@ -11,6 +11,7 @@ import sys
 
 from _vivarium.confine import identity, kernel, landlock, limits, selftest
 from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.root import contents
 from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.protocol import GO
 from _vivarium.record import Record
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 EXIT_NOT_JOINED = 113
 PRIVATE_FDS = 3
+OWN_PROCESSES = 4  # pid 1, the worker itself, its twin and the twin of the run before
 # The control channel and the worker's own copies of stdout and stderr. Programs that become daemons close every low
 # descriptor, and these must stay open. A machine may allow fewer descriptors than that.
 CONTROL = min(1024, limits.most_open_files() - PRIVATE_FDS)
@@ -146,6 +148,8 @@ def _close_walls(settings: WorkerSettings, admission: Admission) -> None:
     if settings.level == "none":
         limits.set_limits(_limits(admission))
         return
+    if settings.level == "namespaces" and settings.shared_memory:
+        contents.resize_shm(admission.memory_bytes)
     identity.drop_capabilities()
     kernel.no_new_privileges()
     limits.set_limits(_limits(admission))

@@ -29,7 +29,9 @@ from _vivarium.values.encode import encode_value
 from _vivarium.values.frames import export_frame, summarize_frames
 from _vivarium.values.hints import Any
 from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
+from _vivarium.worker.limit_notes import limit_note
 from _vivarium.worker.results import result_frame
+from _vivarium.worker.temporary import empty_temporary
 from _vivarium.worker.twins import Twins
 
 EXIT_BROKEN = 70
@@ -66,6 +68,7 @@ class Worker:
         self._told_problem: object = None
         signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
         self._workspace = settings.workspace
+        self._has_own_root = settings.level == "namespaces"
         self._runner = Runner(settings.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
         self._flags = 0
@@ -78,14 +81,18 @@ class Worker:
         self._has_touched = False
         self._lingers = False
         self._is_rehearsal = False
+        self._admission: Admission | None = None
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM, on_cut=self._send_cut)
         notebook.install(builtins, self._publisher)
         self._warm()
 
     def serve(self, admission: Admission) -> None:
         """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
+        self._admission = admission
         self._twins.admit(admission)
         self._runner.take_channels()
+        if self._has_own_root:
+            empty_temporary()
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         is_tried = False
         while True:
@@ -143,7 +150,7 @@ class Worker:
             except BaseException as error:
                 self._armed = False
                 done["memory"] = isinstance(error, MemoryError)
-                done["error"] = None if _is_clean_exit(error) else trace.describe(error)
+                done["error"] = None if _is_clean_exit(error) else trace.describe(error, self._note_on(error))
                 del error
         except KeyboardInterrupt as error:  # it came between the end of the program and the line after that
             self._armed = False
@@ -166,6 +173,9 @@ class Worker:
         self._results.append(protocol.encode({name: fact for name, fact in done.items() if fact}))
         self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
+
+    def _note_on(self, error: BaseException) -> str | None:
+        return None if self._admission is None else limit_note(error, self._admission)
 
     def _execute(self, request: dict) -> None:
         prepared = source.prepare(

@@ -44,7 +44,6 @@ class Setup(Record):
     read_only: tuple[str, ...]
     environment: dict[str, str]
     ahead: int
-    tmp_bytes: int
     twin_delay_s: float
     # As the host sees them, to clean up after a zygote that could not.
     host_groups: tuple[str, ...]
@@ -63,7 +62,6 @@ class Setup(Record):
             proc=self.proc,
             privileged=self.privileged,
             cgroups=self.cgroups,
-            tmp_bytes=self.tmp_bytes,
         )
 
     def worker_settings(self, uid: int, namespaces: tuple[int, ...], has_group: bool, home: str) -> WorkerSettings:
@@ -168,7 +166,6 @@ def enter(config: dict, channels: tuple[int, ...], probes: Probes) -> Setup:
         "read_only": (*root.system_paths(), *_python_paths()),
         "environment": session_environment(),
         "ahead": config["ahead"],
-        "tmp_bytes": config["tmpBytes"],
         "twin_delay_s": config["twinDelayMs"] / 1000,
         "host_groups": cgroups.directories,
     }

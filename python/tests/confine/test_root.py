@@ -136,7 +136,7 @@ class RootTest(unittest.TestCase):
 
             return [errno_of(too_many), errno_of(too_much), errno_of(too_shared)]
 
-        for numbers in self.each(fill, tmpfs=(("/tmp", 1 << 20, 100),), shm_bytes=1 << 20):
+        for numbers in self.each(fill, tmpfs=(("/tmp", 1 << 20, 100),), shm=1 << 20):
             self.assertEqual(numbers, [errno.ENOSPC] * 3)
 
     def test_proc_is_private_and_masked(self) -> None:

@@ -37,7 +37,12 @@ test.for<[Partial<ZygoteReady>, object]>([
   [{ proc: 'none' }, { proc: 'none', missing: ['/proc: this machine allows no fresh one; sessions have none'] }],
   [
     { cgroup: 'none', cgroupReason: 'not mounted' },
-    { memory: ['rlimit', 'watchdog'], processes: ['rlimit'], missing: ['control groups: not mounted'] },
+    {
+      memory: ['rlimit', 'watchdog'],
+      processes: ['rlimit'],
+      disk: ['rlimit', 'watchdog'],
+      missing: ['control groups: not mounted'],
+    },
   ],
   [{ cgroup: 'v1' }, { memory: ['rlimit', 'watchdog', 'cgroup'], processes: ['rlimit'] }],
   [{ landlock: 0 }, { landlock: 0, missing: ['Landlock: not in this kernel'] }],

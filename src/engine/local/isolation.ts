@@ -8,6 +8,7 @@ import type { ZygoteReady } from './zygote/zygote.ts';
 export function describeIsolation(ready: ZygoteReady): Isolation {
   const grouped: Mechanism[] = ready.cgroup === 'none' ? [] : ['cgroup'];
   const isWalled = ready.level === 'namespaces';
+  const tmpfs: Mechanism[] = isWalled && ready.cgroup !== 'none' ? ['tmpfs'] : [];
   const missing = [
     ...(ready.cgroup === 'none' ? [`control groups: ${ready.cgroupReason}`] : []),
     ...(isWalled && ready.proc === 'none' ? ['/proc: this machine allows no fresh one; sessions have none'] : []),
@@ -25,7 +26,7 @@ export function describeIsolation(ready: ZygoteReady): Isolation {
     proc: isWalled ? (ready.proc === 'none' ? 'none' : 'private') : 'host',
     memory: ['rlimit', 'watchdog', ...grouped],
     processes: ['rlimit', ...(isWalled && ready.cgroup === 'v1' ? [] : grouped)],
-    disk: isWalled ? ['rlimit', 'watchdog', 'tmpfs'] : ['rlimit', 'watchdog'],
+    disk: ['rlimit', 'watchdog', ...tmpfs],
     seccomp: ready.level !== 'none',
     landlock: ready.level === 'none' ? 0 : ready.landlock,
     missing,

@@ -9,6 +9,7 @@ import { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
 import { NO_REPORT, type RunEnd, type RunResult } from '../run-end.ts';
 import { crashed, outcomeOfExit, type Exit } from './enclosure/exit.ts';
+import { describeExcess } from './enclosure/options.ts';
 import { LONG_RUN_MS } from './enclosure/watch.ts';
 import type { Load } from './load.ts';
 import type { DoneFrame, WorkerFrame } from './protocol/worker-frame.ts';
@@ -253,7 +254,7 @@ export class LocalRun implements ActiveRun {
       case 'memory':
         return this.#outOfMemory();
       case 'workspace':
-        return crashed(`it wrote more than the ${limits.workspaceMb} MB that the workspace may hold`);
+        return crashed(`it ${describeExcess(limits)}`);
     }
   }
 

@@ -8,7 +8,7 @@ import { BaseSession } from '../base-session.ts';
 import type { Rollback, RunRequest, TableRequest } from '../engine.ts';
 import type { RunEnd } from '../run-end.ts';
 import { outcomeOfExit, type Exit } from './enclosure/exit.ts';
-import type { EnclosureOptions, Home } from './enclosure/options.ts';
+import { describeExcess, type EnclosureOptions, type Home } from './enclosure/options.ts';
 import type { Load } from './load.ts';
 import { Recovery } from './recovery.ts';
 import { LocalRun } from './run.ts';
@@ -264,12 +264,13 @@ function notReopened(id: string, cause: VivariumError): VivariumError {
   );
 }
 
-function describeOverstep(cause: Overstep['cause'], { memoryMb, workspaceMb, cpuMs, timeoutMs }: Limits): string {
+function describeOverstep(cause: Overstep['cause'], limits: Limits): string {
+  const { memoryMb, cpuMs, timeoutMs } = limits;
   switch (cause) {
     case 'memory':
       return `used more than the ${memoryMb} MB of the session`;
     case 'workspace':
-      return `wrote more than the ${workspaceMb} MB that the workspace may hold`;
+      return describeExcess(limits);
     case 'cpu':
       return `used more than ${cpuMs} ms of processor time`;
     case 'busy':

@@ -149,6 +149,7 @@ def _fill_directory(directory):
             with open(paths[-1], "xb") as file:
                 for _ in range(8):
                     file.write(PAGES)
+        time.sleep(2)  # a part of the disk is measured now and then
         return True
     finally:
         for path in paths:

@@ -30,6 +30,7 @@ class Root(Record):
     `tmpfs`: (target, bytes, inodes). `symlinks`: (path, what it points to).
     `proc`: 'masked', 'plain' (fresh and unmasked, so that masked ones can be mounted inside), 'outer' or 'none'.
     `network`: show name resolution and certificates of the host.
+    `shm`: the size of /dev/shm, or the directory of the host that is shown there.
     `devices`: names below /dev. A shared mapping of `zero` is memory that only a memory cgroup counts.
     """
 
@@ -39,7 +40,7 @@ class Root(Record):
     symlinks: tuple[tuple[str, str], ...] = ()
     proc: str = "masked"
     network: bool = False
-    shm_bytes: int = 64 << 20
+    shm: int | str = 64 << 20
     user: tuple[int, int] = (1000, 1000)
     devices: tuple[str, ...] = ("null", "zero", "full", "random", "urandom")
 
@@ -64,12 +65,13 @@ def build(root: Root) -> None:
     """Move into a new root, in a mount namespace of our own. Nothing of the old one stays reachable."""
     mask = os.umask(0o022)
     pieces = _plan(root)
+    shm = root.shm if isinstance(root.shm, int) else os.path.realpath(root.shm)
     _enter_base()
     os.mkdir(f"{_NEW}/etc")
     for piece in pieces:
         _place(piece)
     contents.write_etc(f"{_NEW}/etc", root.user)
-    contents.make_dev(f"{_NEW}/dev", f"{_OLD}/dev", root.devices, root.shm_bytes)
+    contents.make_dev(f"{_NEW}/dev", _OLD, root.devices, shm)
     contents.make_proc(f"{_NEW}/proc", root.proc, f"{_OLD}/proc", f"{_NEW}/dev/null")
     for path, points_to in root.symlinks:
         os.symlink(points_to, _make_parent(path))

@@ -20,6 +20,7 @@ _ETC_NETWORK = (
     *("resolv.conf", "hosts", "nsswitch.conf", "gai.conf", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf"),
     *("ca-certificates", "ca-certificates.conf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted"),
 )
+_SHM_INODES = 65536
 _LINKS = {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
 _MASKED_PROC = (
     *("acpi", "asound", "bootconfig", "buddyinfo", "bus", "cmdline", "config.gz", "diskstats", "driver"),
@@ -53,18 +54,26 @@ def write_etc(etc: str, user: tuple[int, int]) -> None:
             make_file(f"{etc}/{name}", text)
 
 
-def make_dev(dev: str, host_dev: str, devices: tuple[str, ...], shm_bytes: int) -> None:
-    """Make a read-only /dev with harmless devices and /dev/shm, and nothing else."""
+def make_dev(dev: str, host: str, devices: tuple[str, ...], shm: int | str) -> None:
+    """Make a read-only /dev with harmless devices and /dev/shm, and nothing else. `host` is the tree of the host."""
     os.mkdir(dev)
     mounts.tmpfs(dev, 64 << 10, 64, mode="755", flags=_NOEXEC)
     for name in devices:
         make_file(f"{dev}/{name}")
-        mounts.bind_device(f"{host_dev}/{name}", f"{dev}/{name}")
+        mounts.bind_device(f"{host}/dev/{name}", f"{dev}/{name}")
     for name, end in _LINKS.items():
         os.symlink(f"/proc/self/fd{end}", f"{dev}/{name}")
     os.mkdir(f"{dev}/shm")
-    mounts.tmpfs(f"{dev}/shm", shm_bytes, 1024, flags=_NOEXEC)
+    if isinstance(shm, int):
+        mounts.tmpfs(f"{dev}/shm", shm, _SHM_INODES, flags=_NOEXEC)
+    else:
+        mounts.bind(host + shm, f"{dev}/shm", writable=True, mountinfo=f"{host}/proc/self/mountinfo")
     mounts.make_read_only(dev, _NOEXEC)
+
+
+def resize_shm(size: int) -> None:
+    """Set the size of the /dev/shm that we are in, if it is a memory file system of ours."""
+    kernel.mount(None, "/dev/shm", None, kernel.MS_REMOUNT | _QUIET, f"size={size}")
 
 
 def make_proc(proc: str, kind: str, host_proc: str, null: str) -> None:

@@ -13,6 +13,15 @@ test.for([
     { signal: 9, cause: 'memory' },
     { exitCode: null, signal: 'SIGKILL', reason: 'the process was killed by SIGKILL' },
   ],
+  [
+    { signal: 7 },
+    {
+      exitCode: null,
+      signal: 'SIGBUS',
+      reason:
+        'the process was killed by SIGBUS: it used a mapped file that was cut short, or more shared memory than it may (limits.memoryMb)',
+    },
+  ],
   [{ signal: 63 }, { exitCode: null, signal: 'signal 63', reason: 'the process was killed by signal 63' }],
   [
     { isGone: true, signal: 9 },

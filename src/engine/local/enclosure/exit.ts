@@ -10,6 +10,11 @@ export interface Exit {
   readonly isGone: boolean;
 }
 
+/** What usually leads to a signal that says little. */
+const HINTS: Readonly<Record<string, string>> = {
+  SIGBUS: ': it used a mapped file that was cut short, or more shared memory than it may (limits.memoryMb)',
+};
+
 /** The outcome of a run whose worker ended for no reason of ours. */
 export function outcomeOfExit(exit: Exit): Extract<Outcome, { status: 'crashed' }> {
   if (exit.isGone) {
@@ -20,7 +25,7 @@ export function outcomeOfExit(exit: Exit): Extract<Outcome, { status: 'crashed' 
   }
   const signal =
     Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? `signal ${exit.signal}`;
-  return { ...crashed(`the process was killed by ${signal}`), signal };
+  return { ...crashed(`the process was killed by ${signal}${HINTS[signal] ?? ''}`), signal };
 }
 
 export function crashed(reason: string): Extract<Outcome, { status: 'crashed' }> {

@@ -37,3 +37,8 @@ export function openCommand({ limits, mounts, network, readOnly, twins, uid, hom
     },
   };
 }
+
+/** What is wrong with a program that has passed the limit of its files. */
+export function describeExcess({ workspaceMb }: Limits): string {
+  return `wrote more than the ${workspaceMb} MB that the workspace and /tmp may hold (limits.workspaceMb)`;
+}

@@ -45,7 +45,6 @@ export interface ZygoteConfig {
   readonly cgroups: boolean;
   readonly preload: readonly string[];
   readonly ahead: number;
-  readonly tmpBytes: number;
   readonly twinDelayMs: number;
 }
 

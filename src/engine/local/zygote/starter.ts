@@ -53,7 +53,7 @@ export class ZygoteStarter implements Disposable {
     this.#count += 1;
     const name = `${instance}.${this.#count}`;
     const process = this.#takeHeadStart() ?? spawnZygote(python, cacheDir);
-    const { isolation, cgroups, preload, poolSize, twinDelayMs, tmpMb } = config;
+    const { isolation, cgroups, preload, poolSize, twinDelayMs } = config;
     configureZygote(process, {
       level: isolation,
       instance: name,
@@ -63,7 +63,6 @@ export class ZygoteStarter implements Disposable {
       cgroups,
       preload,
       ahead: Math.min(poolSize, 2),
-      tmpBytes: tmpMb * 2 ** 20,
       twinDelayMs,
     });
     return { name, process };

@@ -1,0 +1,85 @@
+"""Says which limit of the session an error comes from: the kernel's own words name none."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from _vivarium.values.hints import Any
+from _vivarium.worker.join import OWN_PROCESSES, PRIVATE_FDS, Admission
+
+_CHAIN = 10  # exceptions that are looked at, from the newest to its causes
+_SHM = "/dev/shm"
+_FULL = 1 << 20  # bytes that a full memory file system may have left
+_NO_THREAD = "can't start new thread"
+_FORKS = ("fork", "forkpty", "fork_exec", "_fork_exec", "posix_spawn", "posix_spawnp")
+_cause, _context = BaseException.__dict__["__cause__"], BaseException.__dict__["__context__"]
+_frames, _args = BaseException.__dict__["__traceback__"], BaseException.__dict__["args"]
+
+
+def limit_note(error: BaseException, admission: Admission) -> str | None:
+    """Return a sentence about the limit that an error or one of its causes comes from, if that is one of ours."""
+    seen: Any = error
+    for _ in range(_CHAIN):
+        if seen is None:
+            return None
+        try:
+            note = _note_on(seen, admission)
+        except Exception:  # the program may have replaced what this needs; the error itself is told all the same
+            return None
+        if note is not None:
+            return note
+        cause = _cause.__get__(seen)
+        seen = _context.__get__(seen) if cause is None else cause
+    return None
+
+
+def _note_on(error: BaseException, admission: Admission) -> str | None:
+    number = _errno_of(error)
+    megabytes = admission.memory_bytes >> 20
+    if number == errno.EFBIG:
+        return f"One file may have {admission.file_bytes >> 20} MB (limits.fileMb)."
+    if number == errno.EMFILE:
+        return f"A process may have {admission.open_files - PRIVATE_FDS} files open (limits.openFiles)."
+    if number == errno.ENOMEM or (number == errno.ENOSPC and _is_memory_full()):
+        return f"The session may use {megabytes} MB of memory (limits.memoryMb)."
+    if _is_no_thread(error) or (number == errno.EAGAIN and _forks(error)):
+        return f"The session may have {admission.processes - OWN_PROCESSES} processes and threads (limits.processes)."
+    return None
+
+
+def _errno_of(error: BaseException) -> int | None:
+    """Return the number of an error of the kernel, whatever its class has made of the attribute."""
+    if not issubclass(type(error), OSError):  # `isinstance` would ask the object
+        return None
+    number = OSError.__dict__["errno"].__get__(error)
+    return number if type(number) is int else None
+
+
+def _is_no_thread(error: BaseException) -> bool:
+    arguments = _args.__get__(error)
+    return type(error) is RuntimeError and [type(one) for one in arguments] == [str] and arguments[0] == _NO_THREAD
+
+
+def _is_memory_full() -> bool:
+    """Return whether /dev/shm has no room left. Where it is a part of the disk, it has as much as the disk."""
+    try:
+        facts = os.statvfs(_SHM)
+    except OSError:
+        return False
+    return facts.f_bavail * facts.f_frsize < _FULL
+
+
+def _forks(error: BaseException) -> bool:
+    """Return whether the line that raised an error starts a process. Other calls use the same number for 'not yet'."""
+    import dis  # rarely needed
+
+    last = _frames.__get__(error)
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None:
+        return False
+    code, line = last.tb_frame.f_code, last.tb_lineno
+    parts = [range(start, end) for start, end, number in code.co_lines() if number == line]
+    names = {str(one.argval) for one in dis.get_instructions(code) if any(one.offset in part for part in parts)}
+    return not names.isdisjoint(_FORKS)

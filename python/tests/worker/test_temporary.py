@@ -1,0 +1,32 @@
+"""Tests of emptying temporary directories."""
+
+import os
+import tempfile
+import unittest
+
+from _vivarium.worker.temporary import empty_temporary
+
+
+class EmptyTest(unittest.TestCase):
+    def test_everything_goes_but_what_was_prepared(self) -> None:
+        with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as outside:
+            os.makedirs(f"{place}/deep/er")
+            os.chmod(f"{place}/deep", 0o500)
+            os.mkdir(f"{place}/prepared")
+            os.symlink(outside, f"{place}/link")
+            for path in (f"{place}/file", f"{place}/prepared/fonts", f"{outside}/kept"):
+                with open(path, "w"):
+                    pass
+            empty_temporary((place,), f"{place}/prepared")
+            self.assertEqual(os.listdir(place), ["prepared"])
+            self.assertEqual((os.listdir(f"{place}/prepared"), os.listdir(outside)), (["fonts"], ["kept"]))
+
+    def test_a_link_in_its_place_is_not_what_was_prepared(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            os.symlink("/etc", f"{place}/prepared")
+            empty_temporary((place,), f"{place}/prepared")
+            self.assertEqual(os.listdir(place), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
