@@ -20,18 +20,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "ledger": ("values",),
     "display": ("values",),
     "enclosure": ("confine", "record", "protocol"),
-<<<<<<< HEAD
-    "worker": ("cell", "confine", "display", "ledger", "record", "values", "protocol"),
+    "worker": ("cell", "changes", "confine", "display", "ledger", "record", "values", "protocol"),
     "channel": ("values", "protocol"),
-    "surveyor": ("channel", "record", "values", "protocol"),
+    "surveyor": ("changes", "channel", "record", "values", "protocol"),
     "zygote": ("channel", "confine", "enclosure", "record", "values", "protocol", "surveyor", "worker"),
     "jupyter": ("cell", "display", "ledger", "values"),
-=======
-    "worker": ("cell", "changes", "confine", "display", "record", "values", "protocol"),
-    "surveyor": ("changes", "record", "values", "protocol"),
-    "zygote": ("confine", "enclosure", "record", "values", "protocol", "surveyor", "worker"),
-    "jupyter": ("cell", "display", "values"),
->>>>>>> 2fd7b15 (Look only at the files that were touched before a twin)
     "payloads": (),
 }
 

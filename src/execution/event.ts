@@ -21,6 +21,8 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'trunc
   readonly outputBytes: StreamBytes;
   /** Why some output never arrived. */
   readonly dropped?: string;
+  /** How many files of the workspace at least were not looked at for changes. */
+  readonly unseenFiles?: number;
   /** False if the code only looked at things, and so wrote no file either. */
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */

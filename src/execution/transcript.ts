@@ -65,12 +65,13 @@ export class Transcript {
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, unseenFiles, ...summary } = this.#summary;
     const { stdout, stderr } = this.#streams;
     const truncated = {
       ...cut('stdout', stdout),
       ...cut('stderr', stderr),
       ...(dropped !== undefined && { dropped }),
+      ...(unseenFiles !== undefined && { files: unseenFiles }),
     };
     return {
       ...summary,

@@ -94,9 +94,15 @@ export const ExecutionSchema = z
       .describe('Every picture of the run, shown, left open or saved; each is listed once.'),
     files: z.array(ProducedFileSchema).describe('The files that the run wrote or changed in the workspace.'),
     truncated: z
-      .object({ ...ofStreams(TruncationSchema), dropped })
+      .object({
+        ...ofStreams(TruncationSchema),
+        dropped,
+        files: CountSchema.exactOptional().describe(
+          'How many files of the workspace at least were not compared, because it has too many. Changes to them are not told.',
+        ),
+      })
       .exactOptional()
-      .describe('Present when output was shortened: how much was printed, and how much was kept.'),
+      .describe('Present when something is missing: how much was printed and kept, or what was not looked at.'),
   })
   .meta({
     id: 'Execution',
@@ -118,6 +124,9 @@ export const SummarySchema = z
     ...ending,
     outputBytes: StreamBytesSchema.describe('How many bytes the run printed.'),
     dropped,
+    unseenFiles: CountSchema.exactOptional().describe(
+      'How many files of the workspace at least were not compared, because it has too many.',
+    ),
     mayHaveWritten: z.boolean().describe('False if the code only read things, so that it wrote no file either.'),
     savedFigures: z.array(SavedFigureSchema).exactOptional().describe('The figures that the program saved as files.'),
   })

@@ -10,7 +10,9 @@ from _vivarium.record import Record
 # Two equal events in a row become one, so opening a file twice and closing it once can look as if it were closed. The
 # names that were opened last are therefore looked at again, whatever the events say.
 RECENTLY_OPENED = 32
-MOST_OPEN = 1_000  # more are not looked at one by one
+# More are not looked at one by one.
+MOST_OPEN = 1_000
+MOST_TOUCHED = 20_000
 _LOST = inotify.OVERFLOW | inotify.UNMOUNT
 _OF_NAMES = inotify.CREATE | inotify.DELETE | inotify.MOVED_FROM | inotify.MOVED_TO
 _WRITES = _OF_NAMES | inotify.MODIFY | inotify.ATTRIB | inotify.CLOSE_WRITE
@@ -26,7 +28,11 @@ class Changes(Record):
 
 
 class Tree:
-    """The directories of a tree by the numbers of their watches."""
+    """The directories of a tree by the numbers of their watches.
+
+    Events name the path by which a file was reached, so whoever asks must look at files with several names each time.
+    One that gets a second name, is changed by it and loses it again between two looks is not noticed.
+    """
 
     def __init__(self, unwatch: Callable[[int], None]) -> None:
         self._unwatch = unwatch
@@ -38,10 +44,23 @@ class Tree:
         self._moving: dict[int, int] = {}
         self._has_removals = False
         self._is_lost = False
-        self.has_written = False  # for who measures sizes; that one resets it
+        self.has_written = False  # whoever measures sizes resets it
 
     def __len__(self) -> int:
         return len(self._folders)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._folders
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether it is not known any more what happened."""
+        return self._is_lost or len(self._open) > MOST_OPEN or len(self._touched) > MOST_TOUCHED
+
+    @property
+    def may_grow(self) -> bool:
+        """Return whether files may take more or less room than when `has_written` was reset."""
+        return self.has_written or self.is_lost or bool(self._open)
 
     @property
     def watches(self) -> list[int]:
@@ -76,7 +95,7 @@ class Tree:
 
     def take(self) -> Changes | None:
         """Return what happened since the last call, or None if that is not known any more."""
-        if self._is_lost or len(self._open) > MOST_OPEN:
+        if self.is_lost:
             return None
         changes = Changes(
             touched=frozenset([*self._touched, *self._open, *self._recent]),

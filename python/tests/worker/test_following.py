@@ -5,7 +5,6 @@ import os
 import random
 import resource
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,8 @@ import unittest
 from pathlib import Path
 
 from _vivarium.worker.snapshots import FOLLOWED_PATHS, Manifest, Snapshots
+
+from tests.changes import change
 
 LISTED: list[str] = []
 
@@ -24,12 +25,6 @@ def note_listings(event: str, arguments: tuple) -> None:
 
 
 sys.addaudithook(note_listings)
-
-
-def append(path: Path, text: str) -> None:
-    """Write at the end of a file."""
-    with path.open("a") as file:
-        file.write(text)
 
 
 class Base(unittest.TestCase):
@@ -210,36 +205,8 @@ class Exact(Base):
         chance = random.Random(os.environ.get("SEED", "7"))
         for _ in range(40):
             for _ in range(chance.randrange(12)):
-                self.change(chance)
+                change(self.work, chance)
             self.assert_exact()
-
-    def change(self, chance: random.Random) -> None:
-        """Do one thing that programs do. What is not possible is left out."""
-        paths = [Path(folder, name) for folder, folders, files in os.walk(self.work) for name in [*folders, *files]]
-        path, other = chance.choice(paths), chance.choice(paths)
-        new = (other if other.is_dir() else other.parent) / f"n{chance.randrange(30)}"
-        actions = [
-            lambda: path.write_text(str(chance.random())),
-            lambda: append(path, "more"),
-            lambda: os.truncate(path, chance.randrange(5)),
-            lambda: path.read_bytes(),
-            lambda: path.unlink(),
-            lambda: path.rename(new),
-            lambda: os.replace(path, other),
-            lambda: new.write_text("new"),
-            lambda: new.mkdir(),
-            lambda: (new / "a/b").mkdir(parents=True),
-            lambda: new.symlink_to(other.name),
-            lambda: os.link(path, new),
-            lambda: path.chmod(chance.choice([0o600, 0o644, 0o700, 0o755])) if path.is_file() else None,
-            lambda: os.utime(path, ns=(10**18, 10**18)),
-            lambda: shutil.rmtree(path) if stat.S_ISDIR(path.lstat().st_mode) and chance.random() < 0.2 else None,
-            lambda: shutil.copytree(path, new) if path.is_dir() and len(paths) < 500 else None,
-        ]
-        try:
-            chance.choice(actions)()
-        except (OSError, shutil.Error):
-            return
 
 
 if __name__ == "__main__":

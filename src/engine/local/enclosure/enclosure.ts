@@ -1,5 +1,7 @@
 import path from 'node:path';
+import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
+import type { Touched } from '../../../workspace/workspace.ts';
 import { Waiters, within } from '../../deadline.ts';
 import type { Overstep } from '../zygote/surveyor.ts';
 import type { EnclosureEvent, PidOneRequest, Place, Zygote } from '../zygote/zygote.ts';
@@ -9,6 +11,11 @@ import { Watch } from './watch.ts';
 
 const CLOSE_TIMEOUT_MS = 30_000;
 const GONE = 'the session is gone';
+
+const TouchedAnswer = z
+  .object({ touched: z.array(z.string()), folders: z.array(z.string()) })
+  .transform(({ touched, folders }): Touched => ({ paths: touched, folders }))
+  .nullable();
 
 /** What lives in an enclosure, as far as the enclosure has to know it. */
 export interface Occupant {
@@ -112,6 +119,12 @@ export class Enclosure {
   /** Whether the kernel has killed one of its processes for lack of memory since the last call. */
   async hasRunOutOfMemory(): Promise<boolean> {
     return (await this.#ask({ op: 'oomed' })) === 'memory';
+  }
+
+  /** Asks which files of the workspace were touched since the last question; null if that is not known. */
+  async touched(): Promise<Touched | null> {
+    const { value, problem } = await this.#parts.zygote.askSurveyor('changes', { place: this.#place });
+    return problem === null ? TouchedAnswer.parse(value) : null;
   }
 
   async close(): Promise<void> {
