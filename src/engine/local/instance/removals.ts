@@ -10,15 +10,15 @@ const FEW_ENTRIES = 200;
 const REMOVE_SCRIPT = `rm -rf --one-file-system -- "$1" 2>/dev/null || { chmod -R u+rwx -- "$1"; exec rm -rf --one-file-system -- "$1"; }`;
 
 /** Removes a tree that a session made, even one with locked or very deep directories. Links are not followed. */
-export async function removeTree(directory: string, onProcess?: (process: ChildProcess) => void): Promise<void> {
+export async function removeTree(directory: string, onProcess?: (child: ChildProcess) => void): Promise<void> {
   try {
     if (await hasFewEntries(directory)) return await rm(directory, { recursive: true, force: true });
   } catch {
     // A directory without permissions, or a path too long for one call: the system's tools can deal with both.
   }
-  const process = spawn('sh', ['-c', REMOVE_SCRIPT, 'sh', directory], { detached: true, stdio: 'ignore' });
-  onProcess?.(process);
-  const [code] = (await once(process, 'exit')) as [number | null];
+  const child = spawn('sh', ['-c', REMOVE_SCRIPT, 'sh', directory], { detached: true, stdio: 'ignore' });
+  onProcess?.(child);
+  const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`Files of a session could not be removed: rm has failed for ${directory}.`);
 }
 
@@ -45,9 +45,9 @@ export class Removals {
   remove(directory: string): Promise<void> {
     const running = this.#running.get(directory);
     if (running !== undefined) return running;
-    const removal = removeTree(directory, (process) => {
-      this.#processes.add(process);
-      process.once('exit', () => this.#processes.delete(process));
+    const removal = removeTree(directory, (child) => {
+      this.#processes.add(child);
+      child.once('exit', () => this.#processes.delete(child));
     }).finally(() => this.#running.delete(directory));
     this.#running.set(directory, removal);
     return removal;
@@ -60,7 +60,7 @@ export class Removals {
     timer.abort();
     if (isDone) return true;
     removal.catch(() => undefined); // nobody is left to hear of it; the next start tries again
-    for (const process of this.#processes) process.unref();
+    for (const child of this.#processes) child.unref();
     return false;
   }
 }
