@@ -13,6 +13,7 @@ RECENTLY_OPENED = 32
 # More are not looked at one by one.
 MOST_OPEN = 1_000
 MOST_TOUCHED = 20_000
+MOST_CHARS = 4 << 20  # of all paths that were touched
 _LOST = inotify.OVERFLOW | inotify.UNMOUNT
 _OF_NAMES = inotify.CREATE | inotify.DELETE | inotify.MOVED_FROM | inotify.MOVED_TO
 _WRITES = _OF_NAMES | inotify.MODIFY | inotify.ATTRIB | inotify.CLOSE_WRITE
@@ -38,6 +39,7 @@ class Tree:
         self._unwatch = unwatch
         self._folders: dict[int, str] = {}
         self._touched: set[str] = set()
+        self._chars = 0
         self._renewed: set[str] = set()
         self._open: dict[str, int] = {}
         self._recent: dict[str, None] = {}
@@ -55,7 +57,8 @@ class Tree:
     @property
     def is_lost(self) -> bool:
         """Return whether it is not known any more what happened."""
-        return self._is_lost or len(self._open) > MOST_OPEN or len(self._touched) > MOST_TOUCHED
+        are_too_many = len(self._open) > MOST_OPEN or len(self._touched) > MOST_TOUCHED or self._chars > MOST_CHARS
+        return self._is_lost or are_too_many
 
     @property
     def may_grow(self) -> bool:
@@ -104,6 +107,7 @@ class Tree:
             has_removals=self._has_removals,
         )
         self._touched.clear()
+        self._chars = 0
         self._renewed.clear()
         self._has_removals = False
         return changes
@@ -111,7 +115,7 @@ class Tree:
     def _note_folder(self, folder: str, mask: int) -> None:
         """The directory itself. What happens to its own name is noted where it is listed, except for the topmost."""
         if mask & inotify.ATTRIB:
-            self._touched.add(folder)
+            self._touch(folder)
             self.has_written = True
         if folder == "." and mask & (inotify.DELETE_SELF | inotify.MOVE_SELF):
             self._is_lost = self.has_written = True
@@ -119,7 +123,7 @@ class Tree:
     def _note_subfolder(self, path: str, mask: int) -> None:
         if mask & _WRITES:
             self.has_written = True
-            self._touched.add(path)
+            self._touch(path)
         if mask & _OF_NAMES:
             self._renewed.add(path)
         if mask & (inotify.MOVED_FROM | inotify.DELETE):
@@ -138,7 +142,7 @@ class Tree:
             self._is_lost = True  # files that stay open under names that nobody told
 
     def _note_file(self, path: str, mask: int, cookie: int) -> None:
-        self._touched.add(path)
+        self._touch(path)
         if mask & _WRITES:
             self.has_written = True
         if mask & inotify.OPEN:
@@ -157,6 +161,11 @@ class Tree:
         elif mask & inotify.DELETE:
             self._has_removals = True
             self._open.pop(path, None)
+
+    def _touch(self, path: str) -> None:
+        if path not in self._touched:
+            self._touched.add(path)
+            self._chars += len(path)
 
     def _settle(self, path: str, count: int) -> None:
         if count > 0:

@@ -20,7 +20,13 @@ MAX_DEPTH = 32  # the host lists no deeper directories
 MAX_WATCHES = 20_000  # of one home
 MAX_WATCHES_IN_ALL = 60_000
 MAX_ENTRIES = 400_000
-MAX_ANSWER = 10_000  # paths; for more the host had better look at everything
+# Of one answer; for more the host had better look at everything.
+MAX_ANSWER = 10_000
+MAX_ANSWER_CHARS = 4 << 20
+# Of the paths of all directories of a home: a session decides how long they are.
+MAX_FOLDER_CHARS = 4 << 20
+# A home with more events than this between two turns is not followed any more: somebody has to sort them.
+MAX_EVENTS = 8_000
 # What cannot be followed is not tried again for this long.
 RETRY_S = 60.0
 # The kernel keeps some thousand events for all homes together.
@@ -38,6 +44,8 @@ class Home:
     def __init__(self, path: str, queue: Queue) -> None:
         self.path = path
         self.tree = Tree(queue.unwatch)
+        self.mark = ""  # of the last answer
+        self.folder_chars = 0
         self.size: tuple[int, int] | None = None
 
 
@@ -52,29 +60,44 @@ class Following:
         self._by_watch: dict[int, Home] = {}
         self._refused_until: dict[str, float] = {}
         self._next_s = 0.0
+        self._answers = 0
 
-    def changes(self, question: dict[str, Any]) -> dict[str, list[str]] | None:
-        """Answer the host: the paths in a workspace that may have changed since it asked, or None if all may have.
+    def changes(self, question: dict[str, Any]) -> dict[str, object]:
+        """Answer the host: the paths in a workspace that may have changed since an earlier answer, which it names.
 
-        After None everything that happens is noted, so a look at all files that begins then misses nothing.
+        If that is not known there are none. From then on everything is noted, so a look at all files misses nothing.
         """
         place = question["place"]
         path = f"{self._sessions}/{place['workspace']}"
         self.drain()
         home = self._homes.get(path)
-        changes = home.tree.take() if home is not None else None
-        if home is None or changes is None:
+        found = self._found(home) if home is not None and home.mark == question["after"] else None
+        if found is None:
             self._begin(path, Place(pid1=place["pid1"], worker=place["worker"], group=place["group"]))
+        self._answers += 1
+        mark = f"{os.getpid()}-{self._answers}"
+        if path in self._homes:
+            self._homes[path].mark = mark
+        return {"mark": mark, "found": found}
+
+    def _found(self, home: Home) -> dict[str, list[str]] | None:
+        changes = home.tree.take()
+        if changes is None:
             return None
-        touched = set(changes.touched)
+        touched = {*changes.touched, *changes.folders}
+        chars = sum(map(len, touched))
         try:
             for folder in changes.folders:
-                touched.update(self._enter(home, folder))
+                for path in self._enter(home, folder):
+                    touched.add(path)
+                    chars += len(path)
+                    if len(touched) > MAX_ANSWER or chars > MAX_ANSWER_CHARS:
+                        return None
         except (OSError, Refused):
-            self.forget(path)
             return None
-        answer = {"touched": _in_workspace(touched), "folders": _in_workspace(changes.folders)}
-        return answer if len(answer["touched"]) + len(answer["folders"]) <= MAX_ANSWER else None
+        if len(touched) > MAX_ANSWER or chars > MAX_ANSWER_CHARS:
+            return None
+        return {"touched": _in_workspace(touched), "folders": _in_workspace(changes.folders)}
 
     def forget(self, path: str) -> None:
         """Follow a home no longer."""
@@ -116,22 +139,30 @@ class Following:
         self._next_s = time.monotonic() + DRAIN_S
         if self._queue is None:
             return
+        counts: dict[str, int] = {}
         for event in self._queue.read():
-            self._sort(event)
+            home = self._sort(event)
+            if home is not None:
+                counts[home.path] = counts.get(home.path, 0) + 1
+        for path, count in counts.items():
+            if count > MAX_EVENTS:
+                self.forget(path)
 
-    def _sort(self, event: Event) -> None:
+    def _sort(self, event: Event) -> Home | None:
+        """Note an event where it belongs. Returns the home that it is of."""
         if event[0] < 0:  # too many events: of whom is not known
             for home in self._homes.values():
                 home.tree.note(event)
-            return
+            return None
         home = self._by_watch.get(event[0])
         if home is None:
-            return
+            return None
         home.tree.note(event)
         if event[0] not in home.tree:
             del self._by_watch[event[0]]
         if home.tree.is_lost:  # it moved, ended, or there is more than one would want to look at
             self.forget(home.path)
+        return home
 
     def _begin(self, path: str, place: Place) -> None:
         """Follow a home from now on, if that is possible."""
@@ -188,8 +219,11 @@ class Following:
 
     def _list(self, home: Home, descriptor: int, path: str) -> list[tuple[str, bool]]:
         """Watch a directory, then list it: what comes between is in both."""
+        home.folder_chars += len(path)
         if self._queue is None or len(home.tree) >= MAX_WATCHES or len(self._by_watch) >= MAX_WATCHES_IN_ALL:
             raise Refused("too many directories")
+        if home.folder_chars > MAX_FOLDER_CHARS:
+            raise Refused("the paths of its directories are too long")
         number = self._queue.watch(f"/proc/self/fd/{descriptor}")
         home.tree.add(number, path)
         self._by_watch[number] = home

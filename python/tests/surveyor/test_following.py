@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from _vivarium.surveyor import following
@@ -39,10 +40,13 @@ class FollowingTest(unittest.TestCase):
         (self.home / "rollback").mkdir()
         self.following = Following(str(self.base), Processes())
         self.known: dict[str, tuple[int, ...]] = {}
+        self.marks: dict[str, object] = {}
 
     def ask(self, home: str = "home") -> dict[str, list[str]] | None:
         place = {"workspace": home, "pid1": 0, "worker": os.getpid(), "group": None}
-        return self.following.changes({"place": place})
+        answer: dict[str, Any] = self.following.changes({"place": place, "after": self.marks.get(home)})
+        self.marks[home] = answer["mark"]
+        return answer["found"]
 
     def present(self) -> dict[str, tuple[int, ...]]:
         """Look at every file."""
@@ -108,6 +112,15 @@ class FollowingTest(unittest.TestCase):
         self.following.drain()
         self.assertEqual(self.following.next_tick_s(), -1)
         self.assertIsNone(self.ask())
+
+    def test_an_answer_that_never_arrived_is_not_taken_for_known(self) -> None:
+        self.begin()
+        before = dict(self.marks)
+        (self.work / "d0/f0").write_text("told in an answer that is lost")
+        self.ask()
+        self.marks = before
+        self.assertIsNone(self.ask())
+        self.assertEqual(self.ask(), {"touched": [], "folders": []})
 
     def test_homes_do_not_disturb_each_other(self) -> None:
         other = self.base / "other/workspace"

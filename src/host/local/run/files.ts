@@ -51,6 +51,8 @@ export class HostedFiles implements SessionFiles {
   #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
   #notCompared = 0;
+  /** A look at what was touched has failed, and nobody will name it again. */
+  #mustListAll = false;
   readonly #lateCopies = new RunLateCopies();
   /** Files of our own that could not be removed. */
   readonly #leftovers = new Set<string>();
@@ -214,13 +216,16 @@ export class HostedFiles implements SessionFiles {
     const before = this.#before;
     const isLarge = before !== null && (before.files.size > MANY_FILES || before.cut !== null);
     const touched = isLarge ? ((await this.#workspace.touched?.()) ?? null) : null;
-    if (before !== null && touched !== null) {
+    if (before !== null && touched !== null && !this.#mustListAll) {
+      this.#mustListAll = true; // until it has been looked at
       const { inventory, changed } = await updateInventory(before, this.#workspace, touched);
       this.#before = inventory;
+      this.#mustListAll = false;
       this.#notCompared = 0;
       return changed;
     }
     const after = (this.#before = await this.#takeInventory());
+    this.#mustListAll = false;
     this.#notCompared = after.cut === null ? 0 : Math.max(1, after.unseen ?? 0);
     return before === null ? [] : changedSince(before, after);
   }
