@@ -26,6 +26,15 @@ for i in range(50):
 1`,
   },
   { name: '100,000 variables', code: 'for i in range(100_000): globals()[f"v{i}"] = i\n1' },
+  ...[2000, 10_000, 50_000].map((count) => ({
+    name: `${count.toLocaleString('en')} files`,
+    code: `
+import os
+for i in range(${count}):
+    if i % 1000 == 0: os.makedirs(f"many-${count}/{i // 1000}")
+    open(f"many-${count}/{i // 1000}/{i}", "w").close()
+1`,
+  })),
   { name: '300 variables', code: 'for i in range(300): globals()[f"v{i}"] = [i, {"a": i}, str(i)][i % 3]\n1' },
 ];
 const CELLS = ['1 + 1', 'q = 1'] as const;

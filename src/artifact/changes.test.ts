@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { DirectoryWorkspace } from '../workspace/directory-workspace.ts';
 import type { FoundFile } from '../workspace/workspace.ts';
-import { changedSince, emptyInventory, takeInventory, type FileInventory } from './changes.ts';
+import { changedSince, emptyInventory, takeInventory, updateInventory, type FileInventory } from './changes.ts';
 
 /** Longer than a tick of the clock that the kernel stamps files with. */
 const TICK_MS = 20;
@@ -129,4 +129,56 @@ test('a file that a cut inventory did list is compared as any other', () => {
   const before = inventory([FILE], { cut: 'entries', takenAtNs: 100n });
   expect(changedSince(before, inventory([FILE]))).toEqual([]);
   expect(changedSince(before, inventory([{ ...FILE, sizeBytes: 2 }]))).toMatchObject([{ change: 'changed' }]);
+});
+
+test('an update by what was touched finds what two inventories find', async () => {
+  const { workspace, inside } = await scratch();
+  mkdirSync(inside('old'));
+  for (const name of ['same', 'grown', 'removed', 'old/one', 'old/two', 'becomes a folder'])
+    writeFileSync(inside(name), 'x');
+  const before = await takeInventory(workspace);
+  const updated = await takeInventory(workspace);
+  writeFileSync(inside('grown'), 'more');
+  rmSync(inside('removed'));
+  rmSync(inside('becomes a folder'));
+  mkdirSync(inside('becomes a folder'));
+  writeFileSync(inside('becomes a folder', 'file'), '');
+  renameSync(inside('old'), inside('new'));
+  const paths = ['grown', 'removed', 'becomes a folder', 'becomes a folder/file', 'new', 'new/one', 'new/two', 'same'];
+  const folders = ['old', 'new', 'becomes a folder'];
+  const { inventory: present, changed } = await updateInventory(updated, workspace, { paths, folders });
+  const after = await takeInventory(workspace);
+  expect(changed.map((file) => [file.path, file.change])).toEqual([
+    ['becomes a folder/file', 'created'],
+    ['grown', 'changed'],
+    ['new/one', 'created'],
+    ['new/two', 'created'],
+  ]);
+  expect(changed.map((file) => file.path)).toEqual(changedSince(before, after).map((file) => file.path));
+  expect(changedSince(present, after)).toEqual([]);
+  expect(new Set(present.files.keys())).toEqual(new Set(after.files.keys()));
+  expect(present.allocatedBytes).toBe(after.allocatedBytes);
+});
+
+test('a file that is written by a name that nobody told is found by the name that was known', async () => {
+  const { workspace, inside } = await scratch();
+  writeFileSync(inside('first'), 'x');
+  const before = await takeInventory(workspace);
+  linkSync(inside('first'), inside('second'));
+  const { inventory: known } = await updateInventory(before, workspace, { paths: ['second'], folders: [] });
+  await sleep(TICK_MS);
+  writeFileSync(inside('second'), 'xyz');
+  const { changed } = await updateInventory(known, workspace, { paths: ['second'], folders: [] });
+  expect(changed.map((file) => file.path)).toEqual(['first', 'second']);
+});
+
+test('what was touched beyond a cut is told, and told apart', async () => {
+  const { workspace, inside } = await scratch();
+  for (const name of ['a', 'b', 'c', 'd']) writeFileSync(inside(name), '');
+  await sleep(TICK_MS);
+  const cut = await takeInventory(workspace, { caps: { maxEntries: 1 } });
+  expect(cut).toMatchObject({ cut: 'entries', unseen: 3 });
+  for (const name of ['a', 'b', 'c', 'd', 'e']) writeFileSync(inside(name), 'x');
+  const { changed } = await updateInventory(cut, workspace, { paths: ['a', 'b', 'c', 'd', 'e'], folders: [] });
+  expect(changed.map((file) => file.change)).toEqual(['changed', 'changed', 'changed', 'changed', 'created']);
 });

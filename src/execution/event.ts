@@ -31,6 +31,8 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'trunc
   readonly dropped?: string;
   /** How much of what the run showed was left out. */
   readonly cut?: ResultTruncation;
+  /** How many files of the workspace at least were not looked at for changes. */
+  readonly unseenFiles?: number;
   /** False if the code only looked at things, and so wrote no file either. */
   readonly mayHaveWritten: boolean;
   /** Figures that the program saved as files. */

@@ -19,16 +19,8 @@ export interface Execution {
   /** The files that the run created or changed in the workspace. */
   readonly files: readonly ProducedFile[];
   readonly state: StateReceipt;
-  /**
-   * Present if the run printed or showed more than is kept of one run: how much, and how much was kept. `dropped`: why
-   * some output never arrived.
-   */
-  readonly truncated?: {
-    readonly stdout?: Truncation;
-    readonly stderr?: Truncation;
-    readonly results?: ResultTruncation;
-    readonly dropped?: string;
-  };
+  /** Present if something is missing here. */
+  readonly truncated?: Truncated;
   /** Files with the whole output of each stream that is too long for a model. */
   readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
   /** Bytes that were printed since the run before. They belong to no run and are not kept. */
@@ -114,6 +106,19 @@ export interface DataFrameSummary {
 export interface StreamBytes {
   readonly stdout: number;
   readonly stderr: number;
+}
+
+/** What an execution does not tell. */
+export interface Truncated {
+  /** Set if the output went over its budget. */
+  readonly stdout?: Truncation;
+  readonly stderr?: Truncation;
+  /** Set if the run showed more than is kept of one run. */
+  readonly results?: ResultTruncation;
+  /** Why some output never arrived. */
+  readonly dropped?: string;
+  /** How many files of the workspace at least were not looked at, because it has too many. Changes to them are not in `files`. */
+  readonly files?: number;
 }
 
 export interface Truncation {

@@ -65,13 +65,15 @@ export class Transcript {
 
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
-    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, dropped, cut: results, ...summary } = this.#summary;
+    const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, ...rest } = this.#summary;
+    const { dropped, cut: results, unseenFiles, ...summary } = rest;
     const { stdout, stderr } = this.#streams;
     const truncated = {
       ...cut('stdout', stdout),
       ...cut('stderr', stderr),
       ...(results !== undefined && { results }),
       ...(dropped !== undefined && { dropped }),
+      ...(unseenFiles !== undefined && { files: unseenFiles }),
     };
     return {
       ...summary,

@@ -65,7 +65,7 @@ export interface FileFacts {
 }
 
 /** The files of a workspace, sorted by path. What is not a plain file is listed with the reason why it is left out. */
-export interface FileList extends Omit<Listing, 'files' | 'allocatedBytes'> {
+export interface FileList extends Omit<Listing, 'files' | 'allocatedBytes' | 'unseen'> {
   readonly files: readonly (FileFacts & { readonly modifiedAt: Date })[];
 }
 

@@ -72,6 +72,9 @@ function printed({ logs, truncated, spills }: Execution, maxChars: number): stri
     parts.push(`${stream === 'stderr' ? '[stderr]\n' : ''}${text}${note}`);
   }
   if (truncated?.dropped !== undefined) parts.push(`[output is missing: ${truncated.dropped}]`);
+  if (truncated?.files !== undefined) {
+    parts.push(`[the workspace has too many files: ${truncated.files} or more were not checked for changes]`);
+  }
   return parts;
 }
 

@@ -108,9 +108,12 @@ export const ExecutionSchema = z
         ...ofStreams(TruncationSchema),
         results: ResultTruncationSchema.exactOptional().describe('For what the run showed.'),
         dropped,
+        files: CountSchema.exactOptional().describe(
+          'How many files of the workspace at least were not compared, because it has too many. Changes to them are not told.',
+        ),
       })
       .exactOptional()
-      .describe('Present when output or results were shortened: how much there was, and how much was kept.'),
+      .describe('Present when something is missing: how much was printed, shown and kept, or what was not looked at.'),
   })
   .meta({
     id: 'Execution',
@@ -133,6 +136,9 @@ export const SummarySchema = z
     outputBytes: StreamBytesSchema.describe('How many bytes the run printed.'),
     dropped,
     cut: ResultTruncationSchema.exactOptional().describe('How much of what the run showed was left out.'),
+    unseenFiles: CountSchema.exactOptional().describe(
+      'How many files of the workspace at least were not compared, because it has too many.',
+    ),
     mayHaveWritten: z.boolean().describe('False if the code only read things, so that it wrote no file either.'),
     savedFigures: z.array(SavedFigureSchema).exactOptional().describe('The figures that the program saved as files.'),
   })

@@ -3,9 +3,10 @@ import { errnoOf, explain } from './errno.ts';
 import { boundedChunks, closing } from './file-source.ts';
 import { HeldDirectory } from './held-directory.ts';
 import { makeDraftName, parsePath } from './names.ts';
+import { lookAt } from './look.ts';
 import type { OpenFile } from './open-file.ts';
 import { describeFile, walk } from './walk.ts';
-import type { FileSource, Listing, ListOptions, Workspace, WriteOptions } from './workspace.ts';
+import type { FileSource, Listing, ListOptions, SeenFile, Touched, Workspace, WriteOptions } from './workspace.ts';
 
 export interface DirectoryWorkspaceOptions {
   readonly path: string;
@@ -14,6 +15,8 @@ export interface DirectoryWorkspaceOptions {
   readonly startedEmpty?: boolean;
   /** The path under which the session's code sees the directory, if it differs. */
   readonly sessionPath?: string;
+  /** Asks somebody who follows the directory what was touched since the last call; null if that is not known. */
+  readonly askTouched?: () => Promise<Touched | null>;
 }
 
 /** A workspace in a directory of this machine. The session that owns it may be changing it at any time. */
@@ -22,12 +25,14 @@ export class DirectoryWorkspace implements Workspace {
   readonly uid: number;
   readonly startedEmpty: boolean;
   readonly #sessionPath: string;
+  readonly #askTouched: (() => Promise<Touched | null>) | undefined;
 
-  constructor({ path, uid, startedEmpty = false, sessionPath = path }: DirectoryWorkspaceOptions) {
+  constructor({ path, uid, startedEmpty = false, sessionPath = path, askTouched }: DirectoryWorkspaceOptions) {
     this.path = path;
     this.uid = uid;
     this.startedEmpty = startedEmpty;
     this.#sessionPath = sessionPath;
+    this.#askTouched = askTouched;
   }
 
   get location(): string {
@@ -77,6 +82,14 @@ export class DirectoryWorkspace implements Workspace {
 
   list(options?: ListOptions): Promise<Listing> {
     return walk(this.path, { ...options, uid: this.uid });
+  }
+
+  touched(): Promise<Touched | null> {
+    return this.#askTouched?.() ?? Promise.resolve(null);
+  }
+
+  look(paths: Iterable<string>, visit: (path: string, file: SeenFile | null) => void): Promise<void> {
+    return lookAt(this.path, paths, { uid: this.uid, visit });
   }
 
   async remove(path: string): Promise<void> {

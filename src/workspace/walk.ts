@@ -12,7 +12,10 @@ export interface WalkOptions extends ListOptions {
   readonly uid?: number | undefined;
 }
 
-const DEFAULT_CAPS: WalkCaps = { maxEntries: 50_000, maxDepth: 32, maxMs: 2000 };
+export const MAX_DEPTH = 32;
+const DEFAULT_CAPS: WalkCaps = { maxEntries: 50_000, maxDepth: MAX_DEPTH, maxMs: 2000 };
+/** How long files are still counted when there are too many to look at. */
+const COUNT_MS = 200;
 const MAX_SKIPPED_KEPT = 100;
 /** The unit of `blocks` in `stat`. */
 const BLOCK_BYTES = 512;
@@ -62,6 +65,9 @@ class Walker {
   #entries = 0;
   #blocks = 0;
   #cut: Listing['cut'] = null;
+  #unseen = 0;
+  #endsAt: number;
+  #isOver = false;
 
   constructor(
     root: HeldDirectory,
@@ -72,6 +78,7 @@ class Walker {
     this.#owner = uid ?? Number(stats.uid);
     this.#device = stats.dev;
     this.#caps = caps;
+    this.#endsAt = this.#startedAt + caps.maxMs;
     this.#signal = signal;
   }
 
@@ -81,7 +88,7 @@ class Walker {
     const branches = [root];
     try {
       await this.#fill(root);
-      for (let branch = branches.at(-1); branch !== undefined && this.#cut === null; branch = branches.at(-1)) {
+      for (let branch = branches.at(-1); branch !== undefined && !this.#isOver; branch = branches.at(-1)) {
         const name = branch.pending.pop();
         const child = name === undefined ? null : this.#openChild(branch, name);
         if (branch.pending.length === 0) branches.pop()?.directory[Symbol.dispose]();
@@ -102,6 +109,7 @@ class Walker {
       skippedCount: this.#skippedCount,
       cut: this.#cut,
       allocatedBytes,
+      ...(this.#cut !== null && { unseen: this.#unseen }),
     };
   }
 
@@ -123,17 +131,29 @@ class Walker {
   async #fill(branch: Branch): Promise<void> {
     try {
       for (const entry of branch.directory.entries()) {
-        if (this.#entries >= this.#caps.maxEntries) this.#cut = 'entries';
-        if (this.#cut !== null) return;
+        if (this.#entries === this.#caps.maxEntries) this.#stopLooking();
         this.#entries += 1;
-        this.#add(branch, entry);
+        if (this.#cut === null) this.#add(branch, entry);
+        else this.#count(branch, entry);
         if (this.#entries % ENTRIES_BETWEEN_CLOCK_READS === 0) await this.#yieldTurn();
+        if (this.#isOver) return;
       }
     } catch (error) {
       this.#signal?.throwIfAborted();
       this.#skipFailed(branch.prefix.slice(0, -1), error);
     }
     await this.#yieldTurn();
+  }
+
+  #stopLooking(): void {
+    this.#cut ??= 'entries';
+    this.#endsAt = Math.min(this.#endsAt, performance.now() + COUNT_MS);
+  }
+
+  #count({ pending }: Branch, entry: Dirent<Buffer>): void {
+    const name = entry.isDirectory() ? decodeName(entry.name) : null;
+    if (name !== null) pending.push(name);
+    else this.#unseen += 1;
   }
 
   #add({ directory, prefix, pending }: Branch, entry: Dirent<Buffer>): void {
@@ -187,7 +207,10 @@ class Walker {
 
   async #yieldTurn(): Promise<void> {
     const now = performance.now();
-    if (now - this.#startedAt > this.#caps.maxMs) this.#cut ??= 'time';
+    if (now > this.#endsAt) {
+      this.#isOver = true;
+      this.#cut ??= 'time';
+    }
     if (now - this.#sliceStartedAt < SLICE_MS) return;
     await nextTurn();
     this.#signal?.throwIfAborted();
@@ -202,6 +225,17 @@ function kindOf(entry: Pick<BigIntStats, 'isSymbolicLink' | 'isFIFO' | 'isSocket
 }
 
 /** The facts of a regular file. */
-export function describeFile(path: string, { size, dev, ino, mtimeNs, ctimeNs }: BigIntStats): FoundFile {
-  return { path, sizeBytes: Number(size), dev, ino, mtimeNs, ctimeNs };
+export function describeFile(path: string, stats: BigIntStats): FoundFile {
+  const { size, dev, ino, mtimeNs, ctimeNs, blocks, nlink } = stats;
+  const allocatedBytes = Number(blocks) * BLOCK_BYTES;
+  return {
+    path,
+    sizeBytes: Number(size),
+    dev,
+    ino,
+    mtimeNs,
+    ctimeNs,
+    allocatedBytes,
+    ...(nlink > 1n && { isLinked: true }),
+  };
 }

@@ -16,6 +16,13 @@ export interface Workspace {
   /** The caller closes the file. A stream of it closes by itself. */
   open(path: string): Promise<WorkspaceFile>;
   list(options?: ListOptions): Promise<Listing>;
+  /**
+   * What was touched since the last call, or null if that is not known. A listing that begins after null, together with
+   * what later calls return, misses nothing. Absent where nobody can be asked.
+   */
+  touched?(): Promise<Touched | null>;
+  /** Looks at single paths. `visit` gets each right after that; null if a listing would not have it as a file. */
+  look?(paths: Iterable<string>, visit: (path: string, file: SeenFile | null) => void): Promise<void>;
   /** Removes a file, an empty directory, or a link but not its target. */
   remove(path: string): Promise<void>;
 }
@@ -62,6 +69,16 @@ export interface Listing {
   readonly cut: 'entries' | 'time' | null;
   /** What the files take on disk, if that is known. Holes in them take nothing. */
   readonly allocatedBytes?: number;
+  /** How many files at least come after the cut. */
+  readonly unseen?: number;
+}
+
+/** What may differ in a workspace from what was known of it. */
+export interface Touched {
+  /** Files, directories, and names of what is gone. */
+  readonly paths: readonly string[];
+  /** Directories that came, went or were replaced. What is below them now is among `paths`, what was is not. */
+  readonly folders: readonly string[];
 }
 
 /** A regular file, and the facts that change whenever its content does. */
@@ -72,6 +89,15 @@ export interface FoundFile {
   readonly ino: bigint;
   readonly mtimeNs: bigint;
   readonly ctimeNs: bigint;
+  /** What it takes on disk, if that is known. */
+  readonly allocatedBytes?: number;
+  /** Set if it has further names, by which it can change. */
+  readonly isLinked?: true;
+}
+
+/** A file that was looked at by itself. */
+export interface SeenFile extends FoundFile {
+  readonly bornNs: bigint;
 }
 
 export interface Skipped {

@@ -7,6 +7,8 @@ import stat
 import time
 from collections.abc import Iterator
 
+from _vivarium.surveyor.following import Following
+
 MAX_ENTRIES = 200_000
 # Directories that are held open at a time. Only nested ones that have siblings need that.
 MAX_OPEN = 256
@@ -17,7 +19,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_
 class DiskMeter:
     """Walks a tree again and again, by descriptors: names lead nowhere but into the directory at hand."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, following: Following) -> None:
+        self._following = following
         self.is_measured = False
         self.total = 0  # of the last walk that came to its end
         self.path = path
@@ -59,17 +62,27 @@ class DiskMeter:
 
     def _continue(self, seconds: float, *, stop_when_over: bool) -> bool:
         deadline = time.monotonic() + seconds
-        if self._walk is None:
-            self._walk = self._walk_once()
-        for _ in self._walk:
+        for _ in self._begin() if self._walk is None else self._walk:
             if stop_when_over and self._is_over():
                 return True
             if time.monotonic() > deadline:
                 return False
+        if self._walk is not None and not self._is_too_deep:
+            self._following.keep_size(self.path, (self._bytes, self._entries))
         self._walk = None
         self.total = self._bytes
         self.is_measured, self._is_stale = not self._is_stale, False
         return stop_when_over and self._is_over()
+
+    def _begin(self) -> Iterator[None]:
+        """Walk again, unless it is known that the last walk would find the same."""
+        known = self._following.size(self.path)
+        if known is not None:
+            self._bytes, self._entries = known
+            return iter(())
+        self._following.begin_measuring(self.path)
+        self._walk = self._walk_once()
+        return self._walk
 
     def _is_over(self) -> bool:
         return self._bytes > self._max_bytes or self._entries > MAX_ENTRIES or self._is_too_deep

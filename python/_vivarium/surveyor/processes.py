@@ -56,6 +56,22 @@ class Processes:
         return [self._outer[pid] for pid in pids if pid in self._outer]
 
 
+def mapped_files(pids: list[int]) -> set[str]:
+    """Return the paths of all files that processes have mapped to be written, as those see them."""
+    found = set()
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/maps", "rb", buffering=0) as file:
+                lines = file.read().split(b"\n")
+        except OSError:
+            continue  # it has just ended, or is not for us to look into
+        for line in lines:
+            head, slash, path = line.partition(b"/")
+            if b" rw-s " in head and slash:
+                found.add(os.fsdecode(slash + path))
+    return found
+
+
 def sample(pid: int) -> Sample | None:
     """Look at a process; None if it is gone."""
     text = _read(f"/proc/{pid}/stat")

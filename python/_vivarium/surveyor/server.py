@@ -9,7 +9,8 @@ from collections.abc import Callable
 from _vivarium.channel import Channel
 from _vivarium.protocol import Closed
 from _vivarium.record import Record
-from _vivarium.surveyor.processes import Place
+from _vivarium.surveyor.following import Following
+from _vivarium.surveyor.processes import Place, Processes
 from _vivarium.surveyor.watch import Limits, Watch
 from _vivarium.values.hints import Any, NoReturn
 
@@ -33,13 +34,16 @@ class Surveyor:
     def __init__(self, channel: Channel, settings: SurveySettings) -> None:
         self._channel = channel
         self._settings = settings
-        self._watch = Watch(settings.forked_name, self._report_overstepping)
+        processes = Processes()
+        self._following = Following(settings.sessions, processes)
+        self._watch = Watch(settings.forked_name, processes, self._following, self._report_overstepping)
         self._epoll = select.epoll()
         self._readers: dict[int, Callable[[], None]] = {}
         self._operations: dict[str, Callable[[dict[str, Any]], object]] = {
             "watch": self._add_watch,
             "rest": self._add_watch,
             "unwatch": self._remove_watch,
+            "changes": self._following.changes,
         }
 
     def serve(self) -> NoReturn:
@@ -49,15 +53,21 @@ class Surveyor:
             self._handle_all(self._channel.take())
             while True:
                 self._epoll.modify(self._channel.fileno(), self._channel.events())
-                for fd, events in self._epoll.poll(self._watch.next_tick_s()):
+                for fd, events in self._epoll.poll(self._pause_s()):
                     if fd != self._channel.fileno():
                         self._readers[fd]()
                     elif events & ~select.EPOLLOUT:
                         self._handle_all(self._channel.receive())
                 self._channel.flush()
                 self._watch.tick()
+                self._following.tick()
         except Closed:
             os._exit(0)
+
+    def _pause_s(self) -> float:
+        """Return how long there is nothing to do, or -1 for ever."""
+        pauses = (self._watch.next_tick_s(), self._following.next_tick_s())
+        return min((pause for pause in pauses if pause >= 0), default=-1)
 
     def read_from(self, fd: int, reader: Callable[[], None]) -> None:
         """Have `reader` called whenever there is something to read from a descriptor."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from _vivarium.record import Fields
 from _vivarium.surveyor.disk import DiskMeter
+from _vivarium.surveyor.following import Following
 from _vivarium.surveyor.processes import (
     Place,
     Processes,
@@ -77,8 +78,15 @@ class WatchedEnclosure:
 class Watch:
     """Looks at each enclosure when its time comes. It reports one that is over a limit, and stops watching it."""
 
-    def __init__(self, forked_name: str, overstepped: Callable[[str, str, int], None]) -> None:
-        self._processes = Processes()
+    def __init__(
+        self,
+        forked_name: str,
+        processes: Processes,
+        following: Following,
+        overstepped: Callable[[str, str, int], None],
+    ) -> None:
+        self._processes = processes
+        self._following = following
         self._forked_name = forked_name
         self._overstepped = overstepped
         self._watched: dict[str, WatchedEnclosure] = {}
@@ -90,7 +98,7 @@ class Watch:
         """Watch an enclosure from now on. This replaces an earlier order for it, and takes no look by itself."""
         watched = self._watched.get(name)
         if watched is None:
-            watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home))
+            watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home, self._following))
         is_next_rest = watched.limits.is_resting and limits.is_resting and watched.next_s > 0
         watched.place, watched.limits, watched.before, watched.interval_s = place, limits, None, TICK_S
         watched.disk.set_limit(disk_bytes, self._tolerated.get(home, 0))

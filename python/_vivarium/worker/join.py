@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 EXIT_NOT_JOINED = 113
 PRIVATE_FDS = 3
 OWN_PROCESSES = 4  # pid 1, the worker itself, its twin and the twin of the run before
+OWN_FDS = PRIVATE_FDS + 1  # with the queue that tells which files were touched
 # The control channel and the worker's own copies of stdout and stderr. Programs that become daemons close every low
 # descriptor, and these must stay open. A machine may allow fewer descriptors than that.
-CONTROL = min(1024, limits.most_open_files() - PRIVATE_FDS)
+CONTROL = min(1024, limits.most_open_files() - OWN_FDS)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20

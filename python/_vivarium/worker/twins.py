@@ -77,7 +77,7 @@ class Twins:
             return None
         self._make_room()
         self._manifest = self._snapshots.take()
-        self._snapshots.forget([self._manifest, self._previous_manifest])
+        self._snapshots.forget(self._previous_manifest)
         randomness = _random_state()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
         try:
@@ -153,6 +153,7 @@ class Twins:
     def _sleep(self, randomness: object) -> None:
         """In the copy: wait to be woken, then carry on as the worker."""
         os.setpgid(0, 0)  # signals to the worker's process group must not reach its twin
+        self._snapshots.detach()
         signal.sigwait({signal.SIGUSR1})
         if randomness is not None:  # forking reseeds `random`, but a twin must have the same state
             sys.modules["random"].setstate(randomness)

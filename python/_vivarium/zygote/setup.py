@@ -13,7 +13,7 @@ from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.root import build as root
 from _vivarium.enclosure.builder import STAGING, BuildSettings
 from _vivarium.record import Record
-from _vivarium.worker.join import OWN_PROCESSES, PRIVATE_FDS, Admission, WorkerSettings
+from _vivarium.worker.join import OWN_FDS, OWN_PROCESSES, Admission, WorkerSettings
 
 FORKED_NAME = "vivarium"
 HOST = "/.host"
@@ -89,7 +89,7 @@ class Setup(Record):
             memory_bytes=wanted["memoryBytes"],
             data_bytes=_status_bytes("VmData") + wanted["memoryBytes"],
             processes=wanted["processes"] + 2 * OWN_PROCESSES,
-            open_files=wanted["openFiles"] + PRIVATE_FDS,
+            open_files=wanted["openFiles"] + OWN_FDS,
             file_bytes=wanted["fileBytes"],
             rollback_bytes=wanted["rollbackBytes"],
             mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),

@@ -8,6 +8,8 @@ import tempfile
 import unittest
 
 from _vivarium.surveyor.disk import MAX_ENTRIES, MAX_OPEN, DiskMeter
+from _vivarium.surveyor.following import Following
+from _vivarium.surveyor.processes import Processes
 
 LONG_S = 30.0
 NO_TIME_S = 0.0
@@ -23,7 +25,7 @@ class DiskMeterTest(unittest.TestCase):
         self.tree, self.outside = f"{self.base}/tree", f"{self.base}/outside"
         os.mkdir(self.tree)
         os.mkdir(self.outside)
-        self.meter = DiskMeter(self.tree)
+        self.meter = DiskMeter(self.tree, Following(self.base, Processes()))
         self.meter.set_limit(MB, 0)
 
     def write(self, path: str, size: int) -> None:
@@ -58,7 +60,7 @@ class DiskMeterTest(unittest.TestCase):
         os.symlink(self.outside, f"{self.base}/link")
         self.write(f"{self.outside}/large", 4 * MB)
         for name in ("link", "missing"):
-            self.assertEqual(DiskMeter(f"{self.base}/{name}").measure(LONG_S), 0)
+            self.assertEqual(DiskMeter(f"{self.base}/{name}", Following(self.base, Processes())).measure(LONG_S), 0)
 
     def test_a_very_deep_tree_takes_few_descriptors_and_is_measured_whole(self) -> None:
         directory = os.open(self.tree, os.O_RDONLY)

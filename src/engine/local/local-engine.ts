@@ -5,8 +5,8 @@ import type { Isolation } from '../../execution/isolation.ts';
 import { Once } from '../../once.ts';
 import type { Engine, OpenOptions } from '../engine.ts';
 import type { EnclosureOptions, Home } from './enclosure/options.ts';
-import { removeAbandoned, removeGroups, removeStaleGroups, removeTree } from './instance/clean-up.ts';
-import { INSTANCE_NAMES, OWNER_SOCKET, type Instance } from './instance/instance.ts';
+import { removeAbandoned, removeGroups, removeStaleGroups } from './instance/clean-up.ts';
+import { INSTANCE_NAMES, OWNER_SOCKET, REMOVAL_MS, type Instance } from './instance/instance.ts';
 import { occupancyOf } from './instance/lease.ts';
 import { WorkerSocket } from './instance/worker-socket.ts';
 import { describeIsolation } from './isolation.ts';
@@ -45,7 +45,9 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #groupDirectories: readonly string[] = [];
-  #cleaning: Promise<unknown>;
+  #cleaning: Promise<unknown> = Promise.resolve();
+  /** What killed engines left, which may be a lot. */
+  readonly #cleaningUp: Promise<void>;
   #enclosures = 0;
 
   constructor(options: LocalEngineOptions, { instance, starter, owned }: LocalEngineParts) {
@@ -53,7 +55,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     this.#instance = instance;
     this.#starter = starter;
     this.#owned = owned;
-    this.#cleaning = cleanUpAfterOthers(instance.sessionsRoot);
+    this.#cleaningUp = cleanUpAfterOthers(instance);
     this.#pool = new Pool(options.config.poolSize, (enclosure) => this.openWorker(enclosure));
   }
 
@@ -96,7 +98,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 
   async removeHome(home: Home): Promise<void> {
     for (const session of this.#sessions) if (session.isClosing) this.#sessions.delete(session);
-    await removeTree(path.join(this.#instance.sessionsDir, home.workspace));
+    await this.#instance.removals.begin(path.join(this.#instance.sessionsDir, home.workspace));
   }
 
   close(): Promise<void> {
@@ -112,6 +114,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     const template = await this.#template.settled();
     await template?.zygote.close(); // ends every session with it
     await this.#cleaning;
+    await this.#instance.removals.wait(this.#cleaningUp, REMOVAL_MS);
     await removeGroups(this.#groupDirectories, `${this.#instance.name}.`); // including those of a zygote that was killed before it was ready
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#owned.disposeAsync();
@@ -144,8 +147,9 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 }
 
 /** Only closing the engine waits for it. */
-async function cleanUpAfterOthers(sessionsRoot: string): Promise<void> {
-  const sessions = { directory: sessionsRoot, names: INSTANCE_NAMES, socket: OWNER_SOCKET, isOwn: true };
+async function cleanUpAfterOthers({ sessionsRoot: directory, removals }: Instance): Promise<void> {
+  const remove = (tree: string): Promise<void> => removals.remove(tree);
+  const sessions = { directory, names: INSTANCE_NAMES, socket: OWNER_SOCKET, isOwn: true, remove };
   await Promise.all([removeAbandoned(sessions), WorkerSocket.removeAbandoned()]);
 }
 

@@ -52,7 +52,13 @@ export class LocalSession extends BaseSession {
     const { isolation } = support;
     super(id, { ...isolation, network: options.network ? 'host' : isolation.network });
     const sessionPath = isolation.files === 'private-root' ? WORKSPACE : path;
-    this.workspace = new DirectoryWorkspace({ path, uid: home.uid, startedEmpty: worker.startedEmpty, sessionPath });
+    this.workspace = new DirectoryWorkspace({
+      path,
+      uid: home.uid,
+      startedEmpty: worker.startedEmpty,
+      sessionPath,
+      askTouched: () => this.#worker.enclosure.touched(),
+    });
     this.#support = support;
     this.#environment = environment;
     this.#worker = worker;

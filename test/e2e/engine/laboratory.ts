@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseConfig, type Config, type ConfigInput, type Limits } from '../../../src/config.ts';
 import { defaultDataDir } from '../../../src/data-dir.ts';
 import type { Echo, Engine, EngineSession, OpenOptions } from '../../../src/engine/engine.ts';
-import { removeTree } from '../../../src/engine/local/instance/clean-up.ts';
+import { removeTree } from '../../../src/engine/local/instance/removals.ts';
 import { startLocalEngine } from '../../../src/engine/local/engine.ts';
 import type { LocalSession } from '../../../src/engine/local/session.ts';
 import { findEnvironment } from '../../../src/environment/find.ts';

@@ -1,5 +1,7 @@
 import path from 'node:path';
+import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
+import type { Touched } from '../../../workspace/workspace.ts';
 import { Waiters, within } from '../../deadline.ts';
 import type { Overstep } from '../zygote/surveyor.ts';
 import type { EnclosureEvent, PidOneRequest, Place, Zygote } from '../zygote/zygote.ts';
@@ -9,6 +11,17 @@ import { Watch } from './watch.ts';
 
 const CLOSE_TIMEOUT_MS = 30_000;
 const GONE = 'the session is gone';
+
+/** A surveyor that takes longer has no time, and looking at everything is faster. */
+const TOUCHED_TIMEOUT_MS = 2000;
+
+const TouchedAnswer = z.object({
+  mark: z.string(),
+  found: z
+    .object({ touched: z.array(z.string()), folders: z.array(z.string()) })
+    .transform(({ touched, folders }): Touched => ({ paths: touched, folders }))
+    .nullable(),
+});
 
 /** What lives in an enclosure, as far as the enclosure has to know it. */
 export interface Occupant {
@@ -37,6 +50,8 @@ export class Enclosure {
   #home: Home | null = null;
   #place: Place | null = null;
   #occupant: Occupant | null = null;
+  /** Of the last answer that said which files were touched. */
+  #touchedMark: string | null = null;
   #isGone = false;
   #isClosing = false;
 
@@ -112,6 +127,16 @@ export class Enclosure {
   /** Whether the kernel has killed one of its processes for lack of memory since the last call. */
   async hasRunOutOfMemory(): Promise<boolean> {
     return (await this.#ask({ op: 'oomed' })) === 'memory';
+  }
+
+  /** Asks which files of the workspace were touched since the last question; null if that is not known. */
+  async touched(): Promise<Touched | null> {
+    const question = { place: this.#place, after: this.#touchedMark };
+    const answer = await within(TOUCHED_TIMEOUT_MS, this.#parts.zygote.askSurveyor('changes', question), null);
+    if (answer === null || answer.problem !== null) return null; // the next question names the last answer that arrived
+    const { mark, found } = TouchedAnswer.parse(answer.value);
+    this.#touchedMark = mark;
+    return found;
   }
 
   async close(): Promise<void> {

@@ -14,8 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { removeAbandoned, removeContents, removeGroups, removeStaleGroups, removeTree } from './clean-up.ts';
+import { removeAbandoned, removeContents, removeGroups, removeStaleGroups } from './clean-up.ts';
 import { Lease } from './lease.ts';
+import { removeTree } from './removals.ts';
 
 const SOCKET = 'owner.sock';
 const NAMES = /^\d+-[0-9a-f]{8}$/;

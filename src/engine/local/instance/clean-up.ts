@@ -1,25 +1,12 @@
-import { execFile } from 'node:child_process';
-import { lstat, readdir, rm, rmdir, unlink } from 'node:fs/promises';
+import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { occupancyOf } from './lease.ts';
+import { removeTree } from './removals.ts';
 
-const run = promisify(execFile);
 const GROUP_ATTEMPTS = 20;
 /** An engine that is starting has its socket by then. */
 const UNMARKED_MS = 60_000;
-
-/** Removes a tree that a session made, even one with locked or very deep directories. Links are not followed. */
-export async function removeTree(directory: string): Promise<void> {
-  try {
-    await rm(directory, { recursive: true, force: true });
-  } catch {
-    // A directory without permissions, or a path too long for one call: the system's tools walk step by step.
-    await run('chmod', ['-R', 'u+rwx', directory]).catch(() => undefined); // rm reports what matters
-    await run('rm', ['-rf', '--one-file-system', directory]);
-  }
-}
 
 /** Where engines that are killed leave something behind. */
 interface LeftoverDirectories {
@@ -30,6 +17,8 @@ interface LeftoverDirectories {
   readonly socket: string;
   /** Whether everything in them is ours; otherwise only the socket is. */
   readonly isOwn: boolean;
+  /** Removes a tree. */
+  readonly remove?: (directory: string) => Promise<void>;
 }
 
 /** Removes what killed engines left behind. */
@@ -39,10 +28,10 @@ export async function removeAbandoned(leftovers: LeftoverDirectories): Promise<v
   await Promise.allSettled(own.map((directory) => removeIfAbandoned(directory, leftovers))); // the next start tries again
 }
 
-async function removeIfAbandoned(directory: string, { socket, isOwn }: LeftoverDirectories): Promise<void> {
+async function removeIfAbandoned(directory: string, { socket, isOwn, remove }: LeftoverDirectories): Promise<void> {
   const occupancy = await occupancyOf(directory, socket);
   if (occupancy === 'abandoned') {
-    if (isOwn) await removeContents(directory, socket);
+    if (isOwn) await removeContents(directory, socket, remove);
     else if ((await readdir(directory)).length > 1) return;
     await unlink(path.join(directory, socket));
     await rmdir(directory);
@@ -53,9 +42,13 @@ async function removeIfAbandoned(directory: string, { socket, isOwn }: LeftoverD
 }
 
 /** Empties a directory but for the socket, by which the next engine knows it as ours if this one is killed meanwhile. */
-export async function removeContents(directory: string, socket: string): Promise<void> {
+export async function removeContents(
+  directory: string,
+  socket: string,
+  remove: (directory: string) => Promise<void> = removeTree,
+): Promise<void> {
   const names = await readdir(directory);
-  await Promise.all(names.filter((name) => name !== socket).map((name) => removeTree(path.join(directory, name))));
+  await Promise.all(names.filter((name) => name !== socket).map((name) => remove(path.join(directory, name))));
 }
 
 /** Removes the control groups of a zygote that was killed before it could do so. */

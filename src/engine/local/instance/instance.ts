@@ -3,10 +3,13 @@ import { rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { removeContents } from './clean-up.ts';
 import { Lease } from './lease.ts';
+import { Removals } from './removals.ts';
 import { WorkerSocket } from './worker-socket.ts';
 
 export const OWNER_SOCKET = 'owner.sock';
 export const INSTANCE_NAMES = /^\d+-[0-9a-f]{8}$/;
+/** The longest time that closing waits for files to be deleted. */
+export const REMOVAL_MS = 2000;
 
 /** One running engine: its name, its directories, and the socket that its workers connect to. */
 export interface Instance {
@@ -15,6 +18,7 @@ export interface Instance {
   readonly sessionsRoot: string;
   readonly sessionsDir: string;
   readonly workerSocket: WorkerSocket;
+  readonly removals: Removals;
 }
 
 /** Makes what an engine needs on this machine; `stack` removes it again. */
@@ -30,12 +34,23 @@ export async function createInstance(
   mkdirSync(cacheDir, { recursive: true });
   mkdirSync(sessionsDir, { recursive: true, mode: 0o711 });
   chmodSync(sessionsDir, 0o711); // the user of each session can pass through it but not list it
-  stack.defer(() => rmdir(sessionsDir));
-  const lease = await Lease.take(sessionsDir, OWNER_SOCKET);
-  if (lease !== null) stack.use(lease);
-  stack.defer(() => removeContents(sessionsDir, OWNER_SOCKET));
+  const removals = new Removals();
+  let lease: Lease | null = null;
+  stack.defer(() => removeInstance(sessionsDir, lease, removals));
+  lease = await Lease.take(sessionsDir, OWNER_SOCKET);
   const workerSocket = stack.use(await WorkerSocket.start());
-  return { name, sessionsRoot, sessionsDir, workerSocket };
+  return { name, sessionsRoot, sessionsDir, workerSocket, removals };
+}
+
+/** Removes everything of an engine. What takes long is finished without this process, or by the next start. */
+async function removeInstance(sessionsDir: string, lease: Lease | null, removals: Removals): Promise<void> {
+  const removal = removeContents(sessionsDir, OWNER_SOCKET, (directory) => removals.remove(directory));
+  if (await removals.wait(removal, REMOVAL_MS)) {
+    await lease?.[Symbol.asyncDispose]();
+    await rmdir(sessionsDir);
+  } else {
+    await lease?.abandon();
+  }
 }
 
 /** Tells apart engines that had the same pid. It need not be secret, and node:crypto takes long to load. */

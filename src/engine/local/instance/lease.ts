@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, type FileHandle } from 'node:fs/promises';
+import { lstat, open, rename, type FileHandle } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -11,10 +11,12 @@ export type Occupancy = 'occupied' | 'abandoned' | 'unmarked';
 export class Lease implements AsyncDisposable {
   readonly #directory: FileHandle;
   readonly #server: Server;
+  readonly #name: string;
 
-  private constructor(directory: FileHandle, server: Server) {
+  private constructor(directory: FileHandle, server: Server, name: string) {
     this.#directory = directory;
     this.#server = server;
+    this.#name = name;
   }
 
   /** Null if the file system has no sockets. Then no engine knows the directory as ours, and none removes it. */
@@ -31,7 +33,19 @@ export class Lease implements AsyncDisposable {
       return null;
     }
     server.unref();
-    return new Lease(handle, server);
+    return new Lease(handle, server, name);
+  }
+
+  /** Leaves the socket there without anybody who listens, so that the next engine knows the directory as abandoned. */
+  async abandon(): Promise<void> {
+    const [socket, aside] = [this.#name, `${this.#name}.kept`].map((name) => socketIn(this.#directory, name)) as [
+      string,
+      string,
+    ];
+    await rename(socket, aside); // closing a server removes its socket by name
+    await new Promise((resolve) => this.#server.close(resolve));
+    await rename(aside, socket);
+    await this.#directory.close();
   }
 
   /** Removes the socket, too. */

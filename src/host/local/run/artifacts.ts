@@ -89,6 +89,7 @@ export class RunArtifacts {
     const complete = {
       ...summary,
       ...(this.#spills !== undefined && { spills: this.#spills }),
+      ...(summary.mayHaveWritten && files.notCompared > 0 && { unseenFiles: files.notCompared }),
       state: remarks.reduce(remarkedReceipt, summary.state),
     };
     const { excess } = files;

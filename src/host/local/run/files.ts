@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Artifact } from '../../../artifact/artifact.ts';
-import { changedSince, emptyInventory, takeInventory, type FileInventory } from '../../../artifact/changes.ts';
+import {
+  changedSince,
+  emptyInventory,
+  takeInventory,
+  updateInventory,
+  type ChangedFile,
+  type FileInventory,
+} from '../../../artifact/changes.ts';
 import { collect } from '../../../artifact/collect.ts';
 import { mimeOf } from '../../../artifact/mime.ts';
 import type { ArtifactWriter } from '../../../artifact/store.ts';
@@ -16,6 +23,8 @@ import type { FileFacts, FileList, SessionFiles } from '../../session.ts';
 import { RunLateCopies } from './late-copies.ts';
 
 const MAX_KEPT_FILES = 100;
+/** From so many files on, asking what was touched is faster than a look at all of them. */
+const MANY_FILES = 200;
 const MEBIBYTE = 2 ** 20;
 /** What copying this much takes is hardly noticed. Larger files are copied after the answer. */
 const MAX_BYTES_AT_ONCE = 4 * MEBIBYTE;
@@ -41,6 +50,9 @@ export class HostedFiles implements SessionFiles {
   /** What its owner has written while an inventory was being taken, which may have missed it. */
   #writtenMeanwhile: FoundFile[] | null = null;
   #excess: Excess | null = null;
+  #notCompared = 0;
+  /** A look at what was touched has failed, and nobody will name it again. */
+  #mustListAll = false;
   readonly #lateCopies = new RunLateCopies();
   /** Files of our own that could not be removed. */
   readonly #leftovers = new Set<string>();
@@ -143,14 +155,18 @@ export class HostedFiles implements SessionFiles {
     return this.#excess;
   }
 
+  /** How many files at least the last `collect` did not look at. Changes to them are not told. */
+  get notCompared(): number {
+    return this.#notCompared;
+  }
+
   /** What was written since `beginRun`, with a copy of each file kept. */
   async collect(executionId: string): Promise<readonly ProducedFile[]> {
-    const after = await this.#takeInventory();
-    const all = this.#before === null ? [] : changedSince(this.#before, after);
-    const changes = all.filter(({ path }) => !this.#leftovers.has(path)); // no run wrote those
-    const hasGrown = sizeOf(after) > sizeOf(this.#before);
-    this.#before = after;
-    this.#excess = sizeOf(after) > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
+    const sizeBefore = sizeOf(this.#before);
+    const changes = (await this.#findChanges()).filter(({ path }) => !this.#leftovers.has(path)); // no run wrote those
+    const size = sizeOf(this.#before);
+    const hasGrown = size > sizeBefore;
+    this.#excess = size > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
     if (changes.length === 0) return [];
     const { file, workspace } = this.#maxBytes;
     const caps = {
@@ -193,6 +209,25 @@ export class HostedFiles implements SessionFiles {
       },
     });
     return { path, sizeBytes, mime: mimeOf(path) };
+  }
+
+  /** Looks only at what was touched, if somebody knows that, and else at everything. */
+  async #findChanges(): Promise<ChangedFile[]> {
+    const before = this.#before;
+    const isLarge = before !== null && (before.files.size > MANY_FILES || before.cut !== null);
+    const touched = isLarge ? ((await this.#workspace.touched?.()) ?? null) : null;
+    if (before !== null && touched !== null && !this.#mustListAll) {
+      this.#mustListAll = true; // until it has been looked at
+      const { inventory, changed } = await updateInventory(before, this.#workspace, touched);
+      this.#before = inventory;
+      this.#mustListAll = false;
+      this.#notCompared = 0;
+      return changed;
+    }
+    const after = (this.#before = await this.#takeInventory());
+    this.#mustListAll = false;
+    this.#notCompared = after.cut === null ? 0 : Math.max(1, after.unseen ?? 0);
+    return before === null ? [] : changedSince(before, after);
   }
 
   async #takeInventory(): Promise<FileInventory> {

@@ -1,0 +1,44 @@
+/** Closing does not wait until the files of a session are deleted, and they are deleted all the same. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Laboratory } from './laboratory.ts';
+
+const MANY = 100_000;
+
+let laboratory: Laboratory;
+beforeAll(async () => {
+  laboratory = await Laboratory.start();
+});
+afterAll(() => laboratory.close());
+
+/** Makes many names fast: those of a directory are links to one file. */
+const fill = (directory: string, count: number): void => {
+  const program = `import os
+for number in range(${count} // 1000):
+    os.mkdir(f"d{number}")
+    open(f"d{number}/0", "w").close()
+    for name in range(1, 1000):
+        os.link(f"d{number}/0", f"d{number}/{name}")`;
+  execFileSync('python3', ['-c', program], { cwd: directory });
+};
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+test(`a session with ${MANY} files closes at once, and its files are gone from their place`, async () => {
+  const [empty, full] = [await laboratory.open(), await laboratory.open()];
+  for (const subject of [empty, full]) await subject.run('x = 1');
+  const directory = full.session.workspace.path;
+  fill(directory, MANY);
+  const usualMs = await timeOf(() => empty.session.close());
+  expect(await timeOf(() => full.session.close())).toBeLessThan(5 * usualMs + 100);
+  expect(existsSync(directory)).toBe(false);
+  const [instance = ''] = readdirSync(path.join(laboratory.dataDir, 'sessions'));
+  const left = (): string[] => readdirSync(path.join(laboratory.dataDir, 'sessions', instance));
+  await expect.poll(left, { timeout: 60_000, interval: 200 }).toEqual(['owner.sock']);
+});
