@@ -33,6 +33,8 @@ const INIT_VARIABLES: State['variables'] = { base: 7, seeds: [1, 2] };
 const MOST_CALLS = 60;
 /** Calls until everything is read back at the latest, so that few states are possible. */
 const READ_EVERY = 5;
+/** Calls without an answer multiply what is possible. */
+const MANY_BELIEFS = 40;
 
 export class Life {
   /** The session that it uses at the moment. */
@@ -57,6 +59,7 @@ export class Life {
         this.subject?.session.close().catch(() => undefined); // it has been found out already
       }
       this.subject = undefined;
+      await sleep(this.#chance.below(this.#parts.pauseMs)); // an opening may fail at once, again and again
     }
   }
 
@@ -71,8 +74,10 @@ export class Life {
     this.subject = subject;
     const calls = Math.ceil(this.#chance.below(MOST_CALLS));
     for (let call = 1; call <= calls && !signal.aborted; call += 1) {
-      await this.#act(subject);
-      if (call % READ_EVERY === 0 || this.#chance.below(6) < 1) await subject.readBack();
+      const isDue = call % READ_EVERY === 0 || this.#chance.below(6) < 1;
+      if (subject.beliefs.count > MANY_BELIEFS) await subject.readBack();
+      else await this.#act(subject);
+      if (isDue) await subject.readBack();
       await sleep(this.#chance.below(this.#parts.pauseMs));
     }
     await this.#finish(subject);

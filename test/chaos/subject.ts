@@ -222,10 +222,8 @@ export class Subject {
       return answer;
     } catch (error) {
       trace.add(`! ${String(error)}`);
-      const isGivenUp = error instanceof DOMException && error.name === 'TimeoutError';
-      if (!isGivenUp && !(error instanceof VivariumError)) throw error;
-      tally(report.errors, error instanceof VivariumError ? error.code : 'given up');
-      if (this.session.isClosed) throw new Lie(`the session ended unasked: ${error.message}`, { cause: error });
+      tally(report.errors, kindOf(error));
+      if (this.session.isClosed) throw new Lie(`the session ended unasked: ${String(error)}`, { cause: error });
       return undefined;
     }
   }
@@ -264,6 +262,13 @@ export class Subject {
     this.#generation = generation;
     this.#isGenerationSure = true;
   }
+}
+
+/** The kind of an error that is an answer. Anything else is thrown. */
+function kindOf(error: unknown): string {
+  if (error instanceof VivariumError) return error.code;
+  if (error instanceof DOMException && error.name === 'TimeoutError') return 'given up';
+  throw error;
 }
 
 function optionsOf({ resultVariable }: Program, { timeoutMs, signal }: RunSettings): RunOptions {

@@ -77,7 +77,11 @@ export class MachineFaults {
     const { dataDir } = this.#parts;
     const balloon = path.join(dataDir, 'balloon');
     const { bavail, bsize } = await statfs(dataDir);
-    await writeFile(balloon, Buffer.alloc(Math.max(0, bavail * bsize - FREE_BYTES)));
+    try {
+      await writeFile(balloon, Buffer.alloc(Math.max(0, bavail * bsize - FREE_BYTES)));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error; // full all the same
+    }
     return () => rm(balloon, { force: true });
   }
 }

@@ -18,7 +18,7 @@ export interface Belief {
 }
 
 /** More possibilities than this say that a session was not read back for too long. */
-const MAX_BELIEFS = 2000;
+const MAX_BELIEFS = 5000;
 
 export class Lie extends Error {
   override readonly name = 'Lie';
@@ -161,7 +161,7 @@ export class Beliefs {
 
   /** What may be true a moment later, when a process may have been lost. */
   #disturbed(): Belief[] {
-    return this.#possible.flatMap((belief) => this.#disturbedFrom(belief));
+    return distinct(this.#possible.flatMap((belief) => this.#disturbedFrom(belief)));
   }
 
   #disturbedFrom(belief: Belief): Belief[] {
@@ -188,15 +188,19 @@ export class Beliefs {
   }
 
   #believe(beliefs: readonly Belief[]): void {
-    const distinct = new Map(
-      beliefs.map((belief) => [
-        `${belief.since} ${keyOf(belief.state)} ${keyOf(belief.undo)} ${JSON.stringify([belief.uploaded, belief.untold])}`,
-        belief,
-      ]),
-    );
-    this.#possible = [...distinct.values()];
+    this.#possible = distinct(beliefs);
     if (this.#possible.length > MAX_BELIEFS) throw new Error(`${this.#possible.length} states are possible`);
   }
+}
+
+function distinct(beliefs: readonly Belief[]): Belief[] {
+  const byKey = new Map(
+    beliefs.map((belief) => {
+      const { since, state, undo, uploaded, untold } = belief;
+      return [`${since} ${keyOf(state)} ${keyOf(undo)} ${JSON.stringify([uploaded, untold])}`, belief];
+    }),
+  );
+  return [...byKey.values()];
 }
 
 /** A run that was lost leaves nothing to roll back to. */

@@ -129,7 +129,8 @@ export function print(name: string): Step {
 }
 
 export function printMuch(letters: number): Step {
-  return { code: `print("y" * ${letters})`, effect: () => [], prints: () => `${'y'.repeat(letters)}\n` };
+  const line = `${'y'.repeat(letters)}\n`;
+  return { code: `print("y" * ${letters})`, effect: () => [], prints: () => line };
 }
 
 /** Time in which something can happen. */
