@@ -40,6 +40,8 @@ export class Subject {
   #isGenerationSure = true;
   /** What the last receipt said about the next crash. */
   #unprotected: string | undefined;
+  /** Whether there was a run since then whose answer nobody received. */
+  #hasUntold = false;
 
   constructor(parts: SubjectParts) {
     this.#parts = parts;
@@ -156,7 +158,7 @@ export class Subject {
         throw error;
       }),
     );
-    this.#unprotected = undefined;
+    this.#unprotected = 'not known';
     if (answer === undefined) {
       if (isNothing && isSure && this.isCalm) throw new Lie('there was a change to roll back, and nothing happened to it');
       this.#isGenerationSure = false;
@@ -230,7 +232,8 @@ export class Subject {
 
   #unknown(program: Program, isComplete: boolean): void {
     this.#isGenerationSure = false;
-    this.#unprotected = undefined;
+    this.#unprotected = 'not known';
+    this.#hasUntold = true;
     this.beliefs.learnNothing(program, isComplete);
   }
 
@@ -240,7 +243,7 @@ export class Subject {
     report.receipts += 1;
     const earlier = state.earlier === undefined ? '' : `, ${state.earlier.status} earlier`;
     tally(report.fates, `${outcome.status}, ${state.status}${earlier}`);
-    if (this.isCalm) checkInCalm({ program, answer, settings, unprotected: this.#unprotected });
+    if (this.isCalm) checkInCalm({ program, answer, settings, unprotected: this.#unprotected, hasUntold: this.#hasUntold });
     try {
       this.beliefs.learn(program, answer);
     } catch (error) {
@@ -250,6 +253,7 @@ export class Subject {
     if (!hasRun) return;
     this.#checkGeneration(answer);
     this.#unprotected = state.unprotected;
+    this.#hasUntold = false;
   }
 
   /** It grows when the state did not simply go on, and only then. */

@@ -148,8 +148,8 @@ export class Beliefs {
     if (!hasRun) return this.#disturbedFrom(belief); // it carries no notice, so that a later receipt still must
     const told = { ...belief, since: 'nothing' as const };
     switch (earlier?.status) {
-      case undefined:
-        return belief.since === 'nothing' ? [told] : [];
+      case undefined: // after a loss by the run itself, what happened before it does not matter
+        return belief.since === 'nothing' || receipt.status === 'lost' ? [told] : [];
       case 'restored':
         return belief.since === 'lost' ? [] : [{ ...told, undo: null }, ...(belief.since === 'restored' ? [told] : [])];
       case 'lost': {

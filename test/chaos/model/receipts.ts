@@ -5,7 +5,10 @@ import type { Outcome } from '../../../src/execution/outcome.ts';
 import { follow, lastOf, type Course, type Moment, type Program } from './programs.ts';
 import { changesBetween, writtenBetween, type State } from './state.ts';
 
-/** `earlier` says what happened between the last receipt that a caller has received and this run. */
+/**
+ * `status` is about the run itself; `earlier` says what happened between the last receipt that a caller has received and
+ * this run. `lost` with `earlier` means that the run began in a fresh interpreter and that what it did is kept.
+ */
 export type Receipt = StateReceipt & {
   readonly earlier?: { readonly status: 'restored' | 'lost'; readonly reason: string };
 };
@@ -92,10 +95,11 @@ function problemOf({ program, answer, start }: RunCase, course: Course): string 
   const { outcome, state, error, value, shown } = answer;
   const { end } = course;
   const hasEnded = outcome.status === 'succeeded' || outcome.status === 'raised';
-  if (hasEnded && state.status !== 'preserved' && state.earlier?.status !== 'lost') {
+  const isLostEarlier = state.earlier?.status === 'lost';
+  if (hasEnded && state.status !== (isLostEarlier ? 'lost' : 'preserved')) {
     return `${outcome.status} with a state that is ${state.status}`;
   }
-  if (state.earlier?.status === 'lost' && state.status !== 'lost') return 'lost earlier, but not called lost';
+  if (isLostEarlier && state.status === 'preserved') return 'lost earlier, but preserved';
   if (outcome.status === 'succeeded' && end !== 'succeeds') return 'succeeded, which it cannot in this state';
   if (outcome.status === 'raised') {
     if (typeof end !== 'object') return `raised ${error?.name}, which it cannot in this state`;
@@ -130,19 +134,17 @@ interface Fates {
   readonly fresh: State;
 }
 
-/** A lost process keeps the files that it had written until then. */
-function fatesOf({ outcome, state }: Answer, { own, course, start, fresh }: Fates): Possible[] {
+/** A process that a run has lost leaves the files that it had written until then. */
+function fatesOf({ state }: Answer, { own, course, start, fresh }: Fates): readonly Possible[] {
   const atAnyMoment = (variables: State['variables']): Possible[] =>
     course.moments.map(({ state: { files } }) => ({ state: { variables, files }, isOwn: false }));
-  const hasEnded = outcome.status === 'succeeded' || outcome.status === 'raised';
   switch (state.status) {
     case 'preserved':
-      return [...own];
+      return own;
     case 'restored':
       return atAnyMoment(start.variables);
     case 'lost':
-      if (state.earlier?.status !== 'lost') return atAnyMoment(fresh.variables);
-      return hasEnded ? [...own] : [...own, ...atAnyMoment(start.variables), ...atAnyMoment(fresh.variables)];
+      return state.earlier?.status === 'lost' ? own : atAnyMoment(fresh.variables);
   }
 }
 

@@ -17,14 +17,16 @@ interface CalmCase {
   readonly settings: RunSettings;
   /** What the receipt before said about a crash of this run. */
   readonly unprotected: string | undefined;
+  /** Whether a run whose answer nobody received may have cost its process. */
+  readonly hasUntold: boolean;
 }
 
 /** Throws a `Lie` if only a fault from outside could explain this answer. */
-export function checkInCalm({ program, answer, settings, unprotected }: CalmCase): void {
+export function checkInCalm({ program, answer, settings, unprotected, hasUntold }: CalmCase): void {
   const { outcome, state } = answer;
   const { kind } = program.ending;
   const isStopped = settings.isStopped === true || settings.signal !== undefined;
-  if (state.earlier !== undefined) throw new Lie(`nothing was done to it: ${state.earlier.status} earlier`);
+  if (state.earlier !== undefined && !hasUntold) throw new Lie(`nothing was done to it: ${state.earlier.status} earlier`);
   switch (outcome.status) {
     case 'succeeded':
     case 'raised':
