@@ -55,7 +55,9 @@ async function main(home: string): Promise<number> {
   const seed = Number(values.seed);
   const report = new Report();
   const startedAtMs = performance.now();
-  say(`seed ${seed}: ${values.minutes} minutes, ${values.sessions} sessions${hasOwnDisk ? '' : ', no full disk without root'}`);
+  say(
+    `seed ${seed}: ${values.minutes} minutes, ${values.sessions} sessions${hasOwnDisk ? '' : ', no full disk without root'}`,
+  );
   const weather = await storm({
     seed,
     report,
@@ -74,7 +76,9 @@ async function main(home: string): Promise<number> {
     report.write(traces);
     say(`The last steps of each are in ${traces}`);
   }
-  say(`${report.findings.length === 0 ? 'PASS' : 'FAIL'}: seed ${seed}, ${seconds(startedAtMs)} s, ${totals(report, weather)}`);
+  say(
+    `${report.findings.length === 0 ? 'PASS' : 'FAIL'}: seed ${seed}, ${seconds(startedAtMs)} s, ${totals(report, weather)}`,
+  );
   return report.findings.length === 0 ? 0 : 1;
 }
 
@@ -93,7 +97,7 @@ function totals(report: Report, weather: Weather): string {
 
 function table(title: string, counts: ReadonlyMap<string, number>): void {
   say(`${title}:`);
-  for (const [name, count] of [...counts].toSorted()) say(`  ${String(count).padStart(7)}  ${name}`);
+  for (const name of [...counts.keys()].toSorted()) say(`  ${String(counts.get(name)).padStart(7)}  ${name}`);
 }
 
 function seconds(sinceMs: number): string {

@@ -33,6 +33,8 @@ const PROGRESS_MS = 10_000;
 /** Some time passes without faults, so that there are sessions that nothing was done to. */
 const STORM_MS = 8000;
 const CALM_MS = 4000;
+/** One in this many faults is one of the machine: they last longer, and concern everybody. */
+const MACHINE_ODDS = 25;
 /** Longer than the event loop may stand still: nothing in the host waits for anything but the processor. */
 const LONGEST_LAG_MS = 3000;
 const LAG_EVERY_MS = 50;
@@ -97,14 +99,18 @@ async function afflict(scene: Scene, lives: readonly Life[], over: AbortSignal):
   const machine = new MachineFaults({ chance, weather, dataDir, python, hasOwnDisk });
   for (let calmAtMs = performance.now() + STORM_MS; !over.aborted;) {
     await pause(chance.below(2 * faultMs), over);
-    if (over.aborted) return;
-    if (chance.below(8) < 1) await machine.strike();
-    else await faults.strike(targetsOf(lives));
+    if (over.aborted) break;
+    if (chance.below(MACHINE_ODDS) < 1) {
+      await faults.settle(); // nothing can be found out about processes without descriptors
+      await machine.strike();
+    } else faults.strike(targetsOf(lives));
     weather.forgetBefore(Math.min(...lives.map(({ subject }) => subject?.openedAtMs ?? performance.now())));
     if (performance.now() < calmAtMs) continue;
+    await faults.settle();
     await pause(CALM_MS, over);
     calmAtMs = performance.now() + STORM_MS;
   }
+  await faults.settle();
 }
 
 /** Shorter if the storm is over before. */
@@ -113,7 +119,9 @@ async function pause(ms: number, over: AbortSignal): Promise<void> {
 }
 
 function targetsOf(lives: readonly Life[]): Target[] {
-  return lives.flatMap(({ subject }) => (subject ? [{ id: subject.session.id, workspace: subject.session.files.location }] : []));
+  return lives.flatMap(({ subject }) =>
+    subject ? [{ id: subject.session.id, workspace: subject.session.files.location }] : [],
+  );
 }
 
 function watchLag(report: Report): NodeJS.Timeout {

@@ -1,5 +1,6 @@
 /** One session and everything that is believed about it. Each call is answered in time, and its answer is believed or a lie. */
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { VivariumError } from '../../src/errors.ts';
 import type { Event } from '../../src/execution/event.ts';
 import type { Json } from '../../src/execution/execution.ts';
@@ -132,7 +133,7 @@ export class Subject {
       'inspect shows other variables',
       ({ variables }) =>
         found.map(({ name }) => name).join() === Object.keys(variables).toSorted().join() &&
-        numbers.every(({ name, description }) => description === String(variables[name])),
+        numbers.every(({ name, description }) => description === JSON.stringify(variables[name])),
     );
   }
 
@@ -160,7 +161,8 @@ export class Subject {
     );
     this.#unprotected = 'not known';
     if (answer === undefined) {
-      if (isNothing && isSure && this.isCalm) throw new Lie('there was a change to roll back, and nothing happened to it');
+      if (isNothing && isSure && this.isCalm)
+        throw new Lie('there was a change to roll back, and nothing happened to it');
       this.#isGenerationSure = false;
       return this.beliefs.disturb();
     }
@@ -197,8 +199,7 @@ export class Subject {
       return Object.fromEntries(await Promise.all(read));
     });
     if (found === undefined) return;
-    const key = (files: State['files']): string => JSON.stringify(Object.entries(files).toSorted());
-    this.beliefs.observe(`the files are ${key(found)}`, ({ files }) => key(files) === key(found));
+    this.beliefs.observe(`the files are ${JSON.stringify(found)}`, ({ files }) => isDeepStrictEqual(files, found));
   }
 
   async readBack(): Promise<void> {
@@ -243,7 +244,8 @@ export class Subject {
     report.receipts += 1;
     const earlier = state.earlier === undefined ? '' : `, ${state.earlier.status} earlier`;
     tally(report.fates, `${outcome.status}, ${state.status}${earlier}`);
-    if (this.isCalm) checkInCalm({ program, answer, settings, unprotected: this.#unprotected, hasUntold: this.#hasUntold });
+    if (this.isCalm)
+      checkInCalm({ program, answer, settings, unprotected: this.#unprotected, hasUntold: this.#hasUntold });
     try {
       this.beliefs.learn(program, answer);
     } catch (error) {

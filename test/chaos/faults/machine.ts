@@ -58,7 +58,7 @@ export class MachineFaults {
     const end = await begin();
     await sleep(lastsMs);
     await end();
-    weather.add({ kind: `end of ${kind}`, sessionId: null });
+    weather.clear(null);
   }
 
   async #lockDatabase(): Promise<() => unknown> {

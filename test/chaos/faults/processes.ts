@@ -28,13 +28,15 @@ export class ProcessFaults {
   /** Every process that was seen. */
   readonly seen = new Map<string, Process>();
 
+  readonly #stopped = new Set<Promise<void>>();
+
   constructor(chance: Chance, weather: Weather) {
     this.#chance = chance;
     this.#weather = weather;
   }
 
-  /** One fault; a process that was stopped goes on before this resolves. */
-  async strike(targets: readonly Target[]): Promise<void> {
+  /** One fault. A process that was stopped goes on by itself after a while. */
+  strike(targets: readonly Target[]): void {
     const target = this.#chance.pick(TARGETS);
     const signal = this.#chance.pick(SIGNALS);
     const stoppedMs = this.#chance.below(LONGEST_STOP_MS);
@@ -45,9 +47,19 @@ export class ProcessFaults {
     const { process: one, sessionId } = victim;
     this.#weather.add({ kind: `${signal} of ${target}`, sessionId });
     if (!send(one, signal) || signal !== 'SIGSTOP') return;
-    await sleep(stoppedMs);
+    const resuming = this.#resume(victim, stoppedMs).finally(() => this.#stopped.delete(resuming));
+    this.#stopped.add(resuming);
+  }
+
+  /** Resolves when no process is stopped. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#stopped);
+  }
+
+  async #resume({ process: one, sessionId }: Victim, afterMs: number): Promise<void> {
+    await sleep(afterMs);
     send(one, 'SIGCONT');
-    this.#weather.add({ kind: 'SIGCONT', sessionId }); // what the pause has led to may follow now
+    this.#weather.clear(sessionId);
   }
 
   #victims(target: (typeof TARGETS)[number], targets: readonly Target[]): Victim[] {
@@ -65,7 +77,10 @@ export class ProcessFaults {
 }
 
 /** The processes of one session. */
-function membersOf(all: readonly Process[], workspace: string): { process: Process; role: 'worker' | 'twin' | 'pid 1' }[] {
+function membersOf(
+  all: readonly Process[],
+  workspace: string,
+): { process: Process; role: 'worker' | 'twin' | 'pid 1' }[] {
   const inode = inodeOf(workspace);
   const inside = all.filter(({ pid }) => inode !== null && inodeOf(`/proc/${pid}/root/workspace`) === inode);
   const own = inside.filter(({ numbers }) => numbers.at(-1) !== 1);

@@ -22,6 +22,11 @@ export class Weather {
     this.#faults.push({ ...fault, atMs: performance.now() });
   }
 
+  /** A fault is over. What it has led to may follow only now. */
+  clear(sessionId: string | null): void {
+    this.#faults.push({ kind: 'the end of a fault', sessionId, atMs: performance.now() });
+  }
+
   get total(): number {
     return this.counts.values().reduce((sum, count) => sum + count, 0);
   }

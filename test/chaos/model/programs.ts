@@ -7,7 +7,7 @@ type Effect = readonly State[] | { readonly raises: string };
 
 export interface Step {
   readonly code: string;
-  effect(state: State): Effect;
+  readonly effect: (state: State) => Effect;
   readonly prints?: (state: State) => string;
 }
 
@@ -171,5 +171,5 @@ export function compose(steps: readonly Step[], ending: Ending, isCrowding = fal
 
 /** As Python writes numbers and lists of numbers. */
 function textOf(value: Json | undefined): string {
-  return Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+  return Array.isArray(value) ? `[${value.map(textOf).join(', ')}]` : JSON.stringify(value);
 }

@@ -26,7 +26,8 @@ export function checkInCalm({ program, answer, settings, unprotected, hasUntold 
   const { outcome, state } = answer;
   const { kind } = program.ending;
   const isStopped = settings.isStopped === true || settings.signal !== undefined;
-  if (state.earlier !== undefined && !hasUntold) throw new Lie(`nothing was done to it: ${state.earlier.status} earlier`);
+  if (state.earlier !== undefined && !hasUntold)
+    throw new Lie(`nothing was done to it: ${state.earlier.status} earlier`);
   switch (outcome.status) {
     case 'succeeded':
     case 'raised':
