@@ -100,7 +100,7 @@ export class Life {
     } catch (error) {
       if (options.signal?.aborted) return undefined;
       if (!(error instanceof VivariumError)) throw error;
-      tally(report.errors, error.code);
+      tally(report.errors, `open: ${error.code}`);
       return undefined;
     }
   }
@@ -178,12 +178,12 @@ export class Life {
       new Beliefs({}).learn(plain, answerOf(execution));
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error;
-      tally(report.errors, error.code);
+      tally(report.errors, `once: ${error.code}`);
     }
   }
 }
 
 function describe(error: unknown): string {
   if (error instanceof Lie || error instanceof Hang) return error.message;
-  return `an error that is not one of ours: ${error instanceof Error ? error.stack : String(error)}`;
+  return `an error that is no answer: ${error instanceof Error ? error.stack : String(error)}`;
 }

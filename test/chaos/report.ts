@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A call that took longer than its limit by this much counts as a hang. */
-export const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 30_000;
 const TRACE_STEPS = 40;
 const LONG_TEXT = 300;
 /** Parts of an answer that say nothing about the state. */
@@ -27,7 +27,7 @@ export class Report {
   calls = 0;
   receipts = 0;
   readings = 0;
-  /** Calls that ended with an error of ours, by code. */
+  /** Calls that ended with an error of ours, by call and code. */
   readonly errors = new Map<string, number>();
   /** Receipts by outcome and state. */
   readonly fates = new Map<string, number>();

@@ -1,7 +1,7 @@
 /** One session and everything that is believed about it. Each call is answered in time, and its answer is believed or a lie. */
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import { VivariumError } from '../../src/errors.ts';
+import { VivariumError, type ErrorCode } from '../../src/errors.ts';
 import type { Event } from '../../src/execution/event.ts';
 import type { Json } from '../../src/execution/execution.ts';
 import { foldExecution, Transcript } from '../../src/execution/transcript.ts';
@@ -27,6 +27,17 @@ export interface SubjectParts {
   readonly timeoutMs: number;
 }
 
+type CallLimits = Pick<RunSettings, 'timeoutMs' | 'signal'>;
+
+/** What a call may fail with while processes are lost, or a file cannot be opened or written. */
+const ANSWERS: ReadonlySet<ErrorCode> = new Set([
+  'ENGINE_FAILED',
+  'INIT_FAILED',
+  'NOTHING_TO_ROLL_BACK',
+  'TABLE_UNAVAILABLE',
+  'FILE_REFUSED',
+  'STORAGE_FAILED',
+]);
 const OUTPUT_BYTES = 1 << 20;
 /** A stream that is left goes on until it has noticed. */
 const LEFT: RunSettings = { timeoutMs: 1000 };
@@ -59,7 +70,7 @@ export class Subject {
   }
 
   async run(program: Program, settings: RunSettings = {}): Promise<void> {
-    const answer = await this.#call(program.title ?? `run ${program.code}`, settings.timeoutMs, () =>
+    const answer = await this.#call(program.title ?? `run ${program.code}`, settings, () =>
       this.session.runCode(program.code, optionsOf(program, settings)),
     );
     if (answer === undefined) this.#unknown(program, false);
@@ -70,7 +81,7 @@ export class Subject {
   async runBoth(first: Program, second: Program): Promise<void> {
     const [one, other] = await Promise.all(
       [first, second].map((program) =>
-        this.#call(`run in a queue ${program.code}`, 2 * this.#parts.timeoutMs, () =>
+        this.#call(`run in a queue ${program.code}`, { timeoutMs: 2 * this.#parts.timeoutMs }, () =>
           this.session.runCode(program.code, optionsOf(program, {})),
         ),
       ),
@@ -82,7 +93,7 @@ export class Subject {
   }
 
   async stream(program: Program, settings: RunSettings): Promise<void> {
-    const answer = await this.#call(`stream ${program.code}`, settings.timeoutMs, () =>
+    const answer = await this.#call(`stream ${program.code}`, settings, () =>
       foldExecution(this.session.stream(program.code, optionsOf(program, settings)), OUTPUT_BYTES),
     );
     if (answer === undefined) this.#unknown(program, false);
@@ -94,7 +105,7 @@ export class Subject {
     const transcript = new Transcript(OUTPUT_BYTES);
     let last: Event | undefined;
     let seen = 0;
-    await this.#call(`leave a stream after ${events} events ${program.code}`, undefined, async () => {
+    await this.#call(`leave a stream after ${events} events ${program.code}`, {}, async () => {
       for await (const event of this.session.stream(program.code, optionsOf(program, LEFT))) {
         transcript.add((last = event));
         seen += 1;
@@ -108,7 +119,7 @@ export class Subject {
   async setVariable(name: string, value: Json, code: string, signal?: AbortSignal): Promise<void> {
     const program = compose([assign(name, code, value)], { kind: 'succeeds' });
     const plain = (value as { dict?: Json }).dict ?? value;
-    const isDone = await this.#call(`set ${name} = ${code}`, undefined, async () => {
+    const isDone = await this.#call(`set ${name} = ${code}`, signal ? { signal } : {}, async () => {
       await this.session.setVariables({ [name]: plain }, signal ? { signal } : {});
       return true;
     });
@@ -117,7 +128,7 @@ export class Subject {
 
   async setContext(celsius: number): Promise<void> {
     const program = compose([assign('context', 'Context', { context: celsius })], { kind: 'succeeds' });
-    const isDone = await this.#call(`set the context to ${celsius}`, undefined, async () => {
+    const isDone = await this.#call(`set the context to ${celsius}`, {}, async () => {
       await this.session.setContext({ SENSOR: { hall: { celsius } } });
       return true;
     });
@@ -125,7 +136,7 @@ export class Subject {
   }
 
   async inspect(): Promise<void> {
-    const found = await this.#call('inspect', undefined, () => this.session.inspect());
+    const found = await this.#call('inspect', {}, () => this.session.inspect());
     this.#isGenerationSure = false;
     if (found === undefined) return this.beliefs.disturb();
     const numbers = found.filter(({ type }) => type === 'int');
@@ -138,7 +149,7 @@ export class Subject {
   }
 
   async exportTable(name: string): Promise<void> {
-    const content = await this.#call(`export ${name}`, undefined, async () => {
+    const content = await this.#call(`export ${name}`, {}, async () => {
       const artifact = await this.session.exportTable(name);
       return text(await this.#parts.host.artifacts.open(artifact.id));
     });
@@ -153,7 +164,7 @@ export class Subject {
   async rollBack(): Promise<void> {
     const isSure = this.isCalm && this.#unprotected === undefined && this.beliefs.canSurelyRollBack;
     let isNothing = false;
-    const answer = await this.#call('roll back', undefined, () =>
+    const answer = await this.#call('roll back', {}, () =>
       this.session.rollback().catch((error: unknown) => {
         isNothing = error instanceof VivariumError && error.code === 'NOTHING_TO_ROLL_BACK';
         throw error;
@@ -172,7 +183,7 @@ export class Subject {
   }
 
   async reset(): Promise<void> {
-    const isDone = await this.#call('reset', undefined, async () => {
+    const isDone = await this.#call('reset', {}, async () => {
       await this.session.reset();
       return true;
     });
@@ -183,7 +194,7 @@ export class Subject {
   }
 
   async upload(path: string, content: string, signal?: AbortSignal): Promise<void> {
-    const isDone = await this.#call(`upload ${path} = ${content}`, undefined, async () => {
+    const isDone = await this.#call(`upload ${path} = ${content}`, signal ? { signal } : {}, async () => {
       await this.session.files.upload(path, content, signal ? { signal } : {});
       return true;
     });
@@ -192,7 +203,7 @@ export class Subject {
 
   /** Looks at the files from outside. */
   async readFiles(): Promise<void> {
-    const found = await this.#call('read the files', undefined, async () => {
+    const found = await this.#call('read the files', {}, async () => {
       const { files } = await this.session.files.list();
       const paths = ownFiles(files.map(({ path }) => path));
       const read = paths.map(async (path) => [path, await text(await this.session.files.download(path))] as const);
@@ -215,17 +226,18 @@ export class Subject {
   }
 
   /** The answer of a call, or undefined if it ended with an error of ours or because its caller gave up. */
-  async #call<T>(what: string, limitMs: number | undefined, call: () => Promise<T>): Promise<T | undefined> {
-    const { report, trace, timeoutMs } = this.#parts;
+  async #call<T>(what: string, limits: CallLimits, call: () => Promise<T>): Promise<T | undefined> {
+    const { report, trace } = this.#parts;
+    const { timeoutMs = this.#parts.timeoutMs, signal } = limits;
     report.calls += 1;
     trace.add(`> ${what}`);
     try {
-      const answer = await answered(what, limitMs ?? timeoutMs, call);
+      const answer = await answered(what, timeoutMs, call);
       trace.add('<', answer);
       return answer;
     } catch (error) {
       trace.add(`! ${String(error)}`);
-      tally(report.errors, kindOf(error));
+      tally(report.errors, `${what.split(' ', 1)[0]}: ${kindOf(error, signal)}`);
       if (this.session.isClosed) throw new Lie(`the session ended unasked: ${String(error)}`, { cause: error });
       return undefined;
     }
@@ -271,9 +283,9 @@ export class Subject {
 }
 
 /** The kind of an error that is an answer. Anything else is thrown. */
-function kindOf(error: unknown): string {
-  if (error instanceof VivariumError) return error.code;
-  if (error instanceof DOMException && error.name === 'TimeoutError') return 'given up';
+function kindOf(error: unknown, signal: AbortSignal | undefined): string {
+  if (error instanceof VivariumError && ANSWERS.has(error.code)) return error.code;
+  if (signal?.aborted && error === signal.reason) return 'given up';
   throw error;
 }
 

@@ -11,9 +11,14 @@ export interface Target {
   readonly workspace: string;
 }
 
-const TARGETS = ['worker', 'worker', 'worker', 'twin', 'twin', 'pid 1', 'builder', 'zygote', 'outside'] as const;
+/** How often each kind is chosen. All sessions end with the zygote, and there is only one. */
+const ODDS = { worker: 8, twin: 5, 'pid 1': 4, builder: 2, surveyor: 1, zygote: 1, outside: 1 };
+type TargetKind = keyof typeof ODDS;
+const TARGETS = (Object.keys(ODDS) as TargetKind[]).flatMap((kind) => Array.from({ length: ODDS[kind] }, () => kind));
 const SIGNALS = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const LONGEST_STOP_MS = 1500;
+/** Choices until one names a process that there is. */
+const ATTEMPTS = 4;
 
 interface Victim {
   readonly process: Process;
@@ -37,11 +42,14 @@ export class ProcessFaults {
 
   /** One fault. A process that was stopped goes on by itself after a while. */
   strike(targets: readonly Target[]): void {
-    const target = this.#chance.pick(TARGETS);
+    const all = descendants();
+    for (const one of all) this.seen.set(`${one.pid}@${one.startedAt}`, one);
+    const choices = Array.from({ length: ATTEMPTS }, () => this.#chance.pick(TARGETS));
     const signal = this.#chance.pick(SIGNALS);
     const stoppedMs = this.#chance.below(LONGEST_STOP_MS);
     const which = this.#chance.below(1);
-    const victims = this.#victims(target, targets);
+    const found = choices.map((target) => ({ target, victims: victimsAmong(all, target, targets) }));
+    const { target, victims = [] } = found.find((one) => one.victims.length > 0) ?? {};
     const victim = victims[Math.floor(which * victims.length)];
     if (victim === undefined) return;
     const { process: one, sessionId } = victim;
@@ -61,19 +69,17 @@ export class ProcessFaults {
     send(one, 'SIGCONT');
     this.#weather.clear(sessionId);
   }
+}
 
-  #victims(target: (typeof TARGETS)[number], targets: readonly Target[]): Victim[] {
-    const all = descendants();
-    for (const one of all) this.seen.set(`${one.pid}@${one.startedAt}`, one);
-    if (target === 'builder' || target === 'zygote' || target === 'outside') {
-      return all.filter((one) => roleOf(one) === target).map((one) => ({ process: one, sessionId: null }));
-    }
-    return targets.flatMap(({ id, workspace }) =>
-      membersOf(all, workspace)
-        .filter(({ role }) => role === target)
-        .map(({ process: one }) => ({ process: one, sessionId: id })),
-    );
+function victimsAmong(all: readonly Process[], target: TargetKind, targets: readonly Target[]): Victim[] {
+  if (target !== 'worker' && target !== 'twin' && target !== 'pid 1') {
+    return all.filter((one) => roleOf(one) === target).map((one) => ({ process: one, sessionId: null }));
   }
+  return targets.flatMap(({ id, workspace }) =>
+    membersOf(all, workspace)
+      .filter(({ role }) => role === target)
+      .map(({ process: one }) => ({ process: one, sessionId: id })),
+  );
 }
 
 /** The processes of one session. */

@@ -101,7 +101,7 @@ function problemOf({ program, answer, start }: RunCase, course: Course): string 
   }
   if (isLostEarlier && state.status === 'preserved') return 'lost earlier, but preserved';
   if (outcome.status === 'succeeded' && end !== 'succeeds') return 'succeeded, which it cannot in this state';
-  if (outcome.status === 'raised') {
+  if (outcome.status === 'raised' && !isStarved(answer)) {
     if (typeof end !== 'object') return `raised ${error?.name}, which it cannot in this state`;
     if (end.raises !== error?.name) return `raised ${error?.name} instead of ${end.raises}`;
   }
@@ -112,19 +112,30 @@ function problemOf({ program, answer, start }: RunCase, course: Course): string 
     }
     if (program.shows !== undefined && shown !== program.shows(start)) return `showed ${shown}`;
   }
-  return outputProblem(answer, lastOf(course.moments).output, hasEnded);
+  return outputProblem(answer, lastOf(course.moments).output);
 }
 
-function outputProblem({ stdout, isCut }: Answer, expected: string, hasEnded: boolean): string | null {
+function outputProblem(answer: Answer, expected: string): string | null {
+  const { stdout, isCut } = answer;
   if (isCut) return null;
-  if (hasEnded) return stdout === expected ? null : 'printed something else';
+  if (hasReachedEnd(answer)) return stdout === expected ? null : 'printed something else';
   return expected.startsWith(stdout) || stdout.startsWith(expected) ? null : 'printed something else before it ended';
 }
 
 /** Where the program may have been when it ended. */
-function momentsOf({ moments }: Course, { outcome, hasRun }: Answer): readonly Moment[] {
-  if (!hasRun) return moments.slice(0, 1);
-  return outcome.status === 'succeeded' || outcome.status === 'raised' ? [lastOf(moments)] : moments;
+function momentsOf({ moments }: Course, answer: Answer): readonly Moment[] {
+  if (!answer.hasRun) return moments.slice(0, 1);
+  return hasReachedEnd(answer) ? [lastOf(moments)] : moments;
+}
+
+function hasReachedEnd(answer: Answer): boolean {
+  const { status } = answer.outcome;
+  return status === 'succeeded' || (status === 'raised' && !isStarved(answer));
+}
+
+/** Whether a step failed for want of something that the machine did not have. No program raises this by itself. */
+export function isStarved({ outcome, error }: Answer): boolean {
+  return outcome.status === 'raised' && error?.name === 'OSError';
 }
 
 interface Fates {

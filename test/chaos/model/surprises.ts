@@ -1,7 +1,7 @@
 /** What must not happen in a session that nothing was done to from outside. */
 import { Lie } from './beliefs.ts';
 import type { Program } from './programs.ts';
-import type { Answer } from './receipts.ts';
+import { isStarved, type Answer } from './receipts.ts';
 
 /** How a caller asks for a run. */
 export interface RunSettings {
@@ -30,7 +30,9 @@ export function checkInCalm({ program, answer, settings, unprotected, hasUntold 
     throw new Lie(`nothing was done to it: ${state.earlier.status} earlier`);
   switch (outcome.status) {
     case 'succeeded':
+      return;
     case 'raised':
+      if (isStarved(answer)) throw new Lie('out of something that there is enough of');
       return;
     case 'timed-out':
       if (kind !== 'lasts') throw new Lie('timed out without a reason');
