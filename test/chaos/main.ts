@@ -20,7 +20,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     sessions: { type: 'string', default: '8' },
-    'fault-ms': { type: 'string', default: '150' },
+    'fault-ms': { type: 'string', default: '100' },
     'pause-ms': { type: 'string', default: '20' },
     /** Where the steps of sessions that were told something untrue are written. */
     traces: { type: 'string', default: path.join(tmpdir(), 'vivarium-chaos') },

@@ -36,6 +36,7 @@ const ANSWERS: ReadonlySet<ErrorCode> = new Set([
   'NOTHING_TO_ROLL_BACK',
   'TABLE_UNAVAILABLE',
   'FILE_REFUSED',
+  'FILE_TOO_LARGE',
   'STORAGE_FAILED',
 ]);
 const OUTPUT_BYTES = 1 << 20;

@@ -54,11 +54,12 @@ export class MachineFaults {
 
   async #during(kind: string, lastsMs: number, begin: () => Promise<() => unknown>): Promise<void> {
     const { weather } = this.#parts;
-    weather.add({ kind, sessionId: null });
+    const fault = { kind, sessionId: null };
+    weather.begin(fault);
     const end = await begin();
     await sleep(lastsMs);
     await end();
-    weather.clear(null);
+    weather.clear(fault);
   }
 
   async #lockDatabase(): Promise<() => unknown> {

@@ -3,7 +3,7 @@ import { readlinkSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chance } from '../../e2e/engine/chance.ts';
 import { descendants, isRunning, roleOf, type Process } from '../../e2e/engine/processes.ts';
-import type { Weather } from './weather.ts';
+import type { Fault, Weather } from './weather.ts';
 
 /** A session that may be hit. */
 export interface Target {
@@ -12,13 +12,11 @@ export interface Target {
 }
 
 /** How often each kind is chosen. All sessions end with the zygote, and there is only one. */
-const ODDS = { worker: 8, twin: 5, 'pid 1': 4, builder: 2, surveyor: 1, zygote: 1, outside: 1 };
+const ODDS = { worker: 40, twin: 20, 'pid 1': 12, builder: 6, surveyor: 3, zygote: 1, outside: 1 };
 type TargetKind = keyof typeof ODDS;
 const TARGETS = (Object.keys(ODDS) as TargetKind[]).flatMap((kind) => Array.from({ length: ODDS[kind] }, () => kind));
 const SIGNALS = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const LONGEST_STOP_MS = 1500;
-/** Choices until one names a process that there is. */
-const ATTEMPTS = 4;
 
 interface Victim {
   readonly process: Process;
@@ -44,30 +42,40 @@ export class ProcessFaults {
   strike(targets: readonly Target[]): void {
     const all = descendants();
     for (const one of all) this.seen.set(`${one.pid}@${one.startedAt}`, one);
-    const choices = Array.from({ length: ATTEMPTS }, () => this.#chance.pick(TARGETS));
+    const chosen = this.#chance.pick(TARGETS);
     const signal = this.#chance.pick(SIGNALS);
     const stoppedMs = this.#chance.below(LONGEST_STOP_MS);
     const which = this.#chance.below(1);
-    const found = choices.map((target) => ({ target, victims: victimsAmong(all, target, targets) }));
+    // In place of a process that there is not, one of a session: without sessions there is nothing to learn.
+    const found = [chosen, 'twin' as const, 'worker' as const].map((target) => {
+      return { target, victims: victimsAmong(all, target, targets) };
+    });
     const { target, victims = [] } = found.find((one) => one.victims.length > 0) ?? {};
     const victim = victims[Math.floor(which * victims.length)];
     if (victim === undefined) return;
     const { process: one, sessionId } = victim;
-    this.#weather.add({ kind: `${signal} of ${target}`, sessionId });
-    if (!send(one, signal) || signal !== 'SIGSTOP') return;
-    const resuming = this.#resume(victim, stoppedMs).finally(() => this.#stopped.delete(resuming));
+    const fault = { kind: `${signal} of ${target}`, sessionId };
+    if (signal === 'SIGSTOP') this.#stop(one, fault, stoppedMs);
+    else {
+      this.#weather.add(fault);
+      send(one, signal);
+    }
+  }
+
+  #stop(one: Process, fault: Fault, forMs: number): void {
+    this.#weather.begin(fault);
+    send(one, 'SIGSTOP');
+    const resuming = sleep(forMs).then(() => {
+      send(one, 'SIGCONT');
+      this.#weather.clear(fault);
+      this.#stopped.delete(resuming);
+    });
     this.#stopped.add(resuming);
   }
 
   /** Resolves when no process is stopped. */
   async settle(): Promise<void> {
     await Promise.all(this.#stopped);
-  }
-
-  async #resume({ process: one, sessionId }: Victim, afterMs: number): Promise<void> {
-    await sleep(afterMs);
-    send(one, 'SIGCONT');
-    this.#weather.clear(sessionId);
   }
 }
 

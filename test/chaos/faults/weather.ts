@@ -16,15 +16,23 @@ interface PastFault extends Fault {
 export class Weather {
   readonly counts = new Map<string, number>();
   #faults: PastFault[] = [];
+  readonly #lasting = new Set<Fault>();
 
   add(fault: Fault): void {
     this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
     this.#faults.push({ ...fault, atMs: performance.now() });
   }
 
+  /** A fault that lasts until it is cleared. */
+  begin(fault: Fault): void {
+    this.add(fault);
+    this.#lasting.add(fault);
+  }
+
   /** A fault is over. What it has led to may follow only now. */
-  clear(sessionId: string | null): void {
-    this.#faults.push({ kind: 'the end of a fault', sessionId, atMs: performance.now() });
+  clear(fault: Fault): void {
+    this.#lasting.delete(fault);
+    this.#faults.push({ ...fault, atMs: performance.now() });
   }
 
   get total(): number {
@@ -33,10 +41,9 @@ export class Weather {
 
   /** Whether nothing was done to this session since it was opened. */
   isCalm(sessionId: string, openedAtMs: number): boolean {
-    return this.#faults.every((fault) => {
-      const isAnothers = fault.sessionId !== null && fault.sessionId !== sessionId;
-      return isAnothers || fault.atMs + AFTERMATH_MS < openedAtMs;
-    });
+    const concerns = (fault: Fault): boolean => fault.sessionId === null || fault.sessionId === sessionId;
+    const past = this.#faults.filter(({ atMs }) => atMs + AFTERMATH_MS >= openedAtMs);
+    return !past.some(concerns) && !this.#lasting.values().some(concerns);
   }
 
   /** Forgets what no open session can remember. */

@@ -204,9 +204,10 @@ function distinct(beliefs: readonly Belief[]): Belief[] {
 }
 
 /** A run that was lost leaves nothing to roll back to. */
-function afterRun(program: Program, { outcome, hasRun }: Answer, start: Belief, { state, isOwn }: Possible): Belief[] {
+function afterRun(program: Program, answer: Answer, start: Belief, { state, isOwn }: Possible): Belief[] {
+  const { outcome, hasRun, files } = answer;
   if (!hasRun) return [start];
-  const told = { ...start, untold: [] };
+  const told = { ...start, untold: writtenBetween(start.state, state).filter((path) => !files.includes(path)) };
   if (!isOwn) return [{ ...told, state, undo: null, uploaded: {} }];
   return changed(program, told, state, outcome.status === 'cancelled' || outcome.status === 'timed-out');
 }

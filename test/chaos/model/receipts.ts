@@ -78,16 +78,23 @@ export function endingsOf(one: RunCase, refuse: (why: string) => void): Possible
   const candidates = fatesOf(answer, { own, course, start, fresh });
   const told = candidates.filter(({ state, isOwn }) => isTold(answer, start, state, isOwn));
   if (told.length === 0) refuse(`the receipt names other variables than changed`);
-  const fitting = told.filter(({ state }) => hasNamedFiles(answer.files, writtenBetween(start, state), untold));
+  const fitting = told.filter(({ state }) => hasNamedFiles(answer, writtenBetween(start, state), untold));
   if (told.length > 0 && fitting.length === 0) {
     refuse(`the run says it wrote [${answer.files.join(', ')}], which is not what it wrote`);
   }
   return fitting;
 }
 
-function hasNamedFiles(named: readonly string[], written: readonly string[], untold: readonly string[]): boolean {
+/** A receipt that does not name every file must say why. */
+function hasNamedFiles(
+  { files: named, state }: Answer,
+  written: readonly string[],
+  untold: readonly string[],
+): boolean {
   const isMissing = written.some((path) => !named.includes(path));
-  return !isMissing && named.every((path) => written.includes(path) || untold.includes(path));
+  return (
+    (!isMissing || state.reason !== undefined) && named.every((path) => written.includes(path) || untold.includes(path))
+  );
 }
 
 /** What cannot be, whatever became of the state. */
