@@ -12,8 +12,9 @@ import { Report } from './report.ts';
 import { storm } from './storm.ts';
 
 const MINUTE_MS = 60_000;
-/** Set in the process that has a mount namespace of its own. */
+/** Set in the process that does the work: its directory, and whether it has a mount namespace of its own. */
 const INSIDE = 'VIVARIUM_CHAOS_DIRECTORY';
+const OWN_MOUNTS = 'VIVARIUM_CHAOS_OWN_MOUNTS';
 
 const { values } = parseArgs({
   options: {
@@ -32,11 +33,13 @@ process.exitCode = directory === undefined ? startInside() : await main(director
 
 /** A full disk needs a file system of our own, which only root can make, and which must not outlive us. */
 function startInside(): number {
+  process.on('SIGINT', () => undefined); // the work ends by it, and its result is waited for
   const home = mkdtempSync(path.join(tmpdir(), 'viv-chaos-'));
+  const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
   const command = [process.execPath, ...process.execArgv, import.meta.filename, ...process.argv.slice(2)];
-  const [program = '', ...args] = process.getuid?.() === 0 ? ['unshare', '--mount', ...command] : command;
+  const [program = '', ...args] = canMount ? ['unshare', '--mount', ...command] : command;
   try {
-    const env = { ...process.env, [INSIDE]: home };
+    const env = { ...process.env, [INSIDE]: home, [OWN_MOUNTS]: canMount ? '1' : '' };
     const { status, error } = spawnSync(program, args, { stdio: 'inherit', env });
     if (error !== undefined) throw error;
     return status ?? 1;
@@ -48,15 +51,17 @@ function startInside(): number {
 async function main(home: string): Promise<number> {
   const environment = await findEnvironment(defaultDataDir(process.env));
   if (environment === undefined) throw new Error('No Python environment was found: run `npm run setup` first.');
-  const hasOwnDisk = process.getuid?.() === 0;
+  const hasOwnDisk = process.env[OWN_MOUNTS] === '1';
   if (hasOwnDisk) await mountSmallDisk(home);
   process.env['TMPDIR'] = path.join(home, 'tmp'); // so that only what our host leaves there is seen
   mkdirSync(process.env['TMPDIR']);
   const seed = Number(values.seed);
   const report = new Report();
   const startedAtMs = performance.now();
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort()); // a second one ends the process
   say(
-    `seed ${seed}: ${values.minutes} minutes, ${values.sessions} sessions${hasOwnDisk ? '' : ', no full disk without root'}`,
+    `seed ${seed}: ${values.minutes} minutes, ${values.sessions} sessions${hasOwnDisk ? '' : ', no full disk: that needs root'}`,
   );
   const weather = await storm({
     seed,
@@ -64,7 +69,7 @@ async function main(home: string): Promise<number> {
     hasOwnDisk,
     directory: home,
     python: environment.python,
-    durationMs: Number(values.minutes) * MINUTE_MS,
+    over: AbortSignal.any([stop.signal, AbortSignal.timeout(Number(values.minutes) * MINUTE_MS)]),
     sessions: Number(values.sessions),
     faultMs: Number(values['fault-ms']),
     pauseMs: Number(values['pause-ms']),

@@ -15,7 +15,8 @@ import { answered, Hang, type Report } from './report.ts';
 
 export interface StormOptions {
   readonly seed: number;
-  readonly durationMs: number;
+  /** Ends the storm. */
+  readonly over: AbortSignal;
   readonly sessions: number;
   /** The average time between two faults. */
   readonly faultMs: number;
@@ -75,26 +76,25 @@ interface Scene extends StormOptions {
 }
 
 async function live(host: Host, scene: Scene): Promise<void> {
-  const { seed, report, weather, directory, pauseMs, durationMs, onProgress } = scene;
+  const { seed, report, weather, directory, pauseMs, over, onProgress } = scene;
   const shared = path.join(directory, 'shared');
   mkdirSync(shared, { recursive: true });
   writeFileSync(path.join(shared, 'file'), 'shared');
-  const over = AbortSignal.timeout(durationMs);
   const lives = Array.from({ length: scene.sessions }, (_, index) => {
     return new Life({ host, report, weather, seed, index, shared, pauseMs });
   });
   const progress = setInterval(() => onProgress(weather), PROGRESS_MS);
   const lag = watchLag(report);
   try {
-    await Promise.all([...lives.map((life) => life.live(over)), afflict(scene, lives, over)]);
+    await Promise.all([...lives.map((life) => life.live(over)), afflict(scene, lives)]);
   } finally {
     clearInterval(progress);
     clearInterval(lag);
   }
 }
 
-async function afflict(scene: Scene, lives: readonly Life[], over: AbortSignal): Promise<void> {
-  const { weather, faults, dataDir, python, hasOwnDisk, faultMs } = scene;
+async function afflict(scene: Scene, lives: readonly Life[]): Promise<void> {
+  const { weather, faults, dataDir, python, hasOwnDisk, faultMs, over } = scene;
   const chance = new Chance(scene.seed ^ 0x5bd1e995);
   const machine = new MachineFaults({ chance, weather, dataDir, python, hasOwnDisk });
   for (let calmAtMs = performance.now() + STORM_MS; !over.aborted;) {
