@@ -21,6 +21,7 @@ export const TASKS = {
   fix: { needsPython: true, run: ({ run }) => sequence(run, FIXES) },
   build: { needsPython: false, run: build },
   bench: { needsPython: true, run: ({ run, args }) => run('node', ['bench/main.ts', ...args]) },
+  chaos: { needsPython: true, run: ({ run, args }) => run('node', ['test/chaos/main.ts', ...args]) },
   'docs:check': { needsPython: true, run: ({ run, args }) => run('vitest', ['run', 'test/docs', ...args]) },
   picture: { needsPython: true, run: ({ run }) => run('node', ['tools/picture.ts']) },
   setup: { needsPython: true, run: () => 0 },

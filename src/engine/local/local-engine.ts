@@ -90,10 +90,25 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 
   async openWorker(options: EnclosureOptions, signal?: AbortSignal): Promise<Worker> {
     this.#assertOpen();
-    const { zygote } = await this.#template.get(signal);
+    const { zygote } = await this.#awaitTemplate(signal);
     this.#enclosures += 1;
     const { workerSocket, sessionsDir } = this.#instance;
     return Worker.open(`s${this.#enclosures}`, { zygote, workerSocket, sessionsDir }, options, signal);
+  }
+
+  /** The signal gives up waiting. A zygote that is being started is everybody's, so it does not end with one caller. */
+  async #awaitTemplate(signal?: AbortSignal): Promise<Template> {
+    signal?.throwIfAborted();
+    const starting = this.#template.get();
+    if (signal === undefined || this.#template.value !== undefined) return starting;
+    const { promise: givenUp, reject } = Promise.withResolvers<never>();
+    const giveUp = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await Promise.race([starting, givenUp]);
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
   }
 
   async removeHome(home: Home): Promise<void> {
