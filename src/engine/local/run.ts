@@ -179,6 +179,7 @@ export class LocalRun implements ActiveRun {
       this.#results.note(frame.results);
     } else if (frame.type === 'done' && frame.id === id && !this.#isEnding) {
       this.#isEnding = true;
+      this.#worker.twins.onDone(frame); // before the next twin can be announced
       this.#hasTouched = frame.touched;
       this.#results.note(frame.results);
       this.#ending.resolve(frame);
