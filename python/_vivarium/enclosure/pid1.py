@@ -152,11 +152,11 @@ def reap() -> Iterator[tuple[int, int]]:
 
 
 def _kill(pid: int) -> bool:
-    """End a process; False if there is none. A number can be that of a thread, and `kill` would end what it is part of."""
+    """End a process; False if there is none. A number can be that of a thread, whose process `kill` would end."""
     try:
         fd = os.pidfd_open(pid)
     except OSError as error:
-        if error.errno in (errno.ESRCH, errno.EINVAL, errno.ENOENT):  # the last two: a thread, to older and newer kernels
+        if error.errno in (errno.ESRCH, errno.EINVAL, errno.ENOENT):  # none, or a thread to older or newer kernels
             return False
         return _kill_by_number(pid)  # out of descriptors, for one
     try:
