@@ -13,6 +13,8 @@ export interface RunReport extends RunEffect {
   readonly saved: readonly SavedFigure[];
   /** False if the code only looked at things, and so wrote no file either. */
   readonly touched: boolean;
+  /** How many threads the run has started that still run. */
+  readonly threads: number;
 }
 
 /** The report of a run that ended before Python could report anything. */
@@ -22,6 +24,7 @@ export const NO_REPORT: RunReport = {
   dataframes: [],
   saved: [],
   touched: true,
+  threads: 0,
   variables: NO_CHANGES,
   unprotected: null,
   remedy: null,
@@ -63,9 +66,10 @@ export function eventsOf(end: RunEnd, { isInternal = false }: { readonly isInter
 /** What became of the work of a run that was stopped in time. */
 function describeStop({ outcome, report }: RunEnd): string | null {
   if (outcome.status !== 'timed-out' && outcome.status !== 'cancelled') return null;
+  const threads = report.threads === 0 ? '' : `, and ${report.threads} threads that it started go on`;
   return report.touched
-    ? 'what the run had done before it was stopped is kept'
-    : 'the run was stopped before it changed anything';
+    ? `what the run had done before it was stopped is kept${threads}`
+    : `the run was stopped before it changed anything${threads}`;
 }
 
 function preparation(event: StateEvent | null): StateEvent | null {

@@ -42,3 +42,19 @@ test('the state is described only where something happened to it', () => {
     'all variables are lost (the reason is not known); this is a fresh interpreter',
   );
 });
+
+test('what happened before a run is never said of the run itself', () => {
+  const restored = { earlier: { status: 'restored', reason: 'it was killed' } } as const;
+  const lost = { earlier: { status: 'lost', reason: 'it was killed' } } as const;
+  expect(describeState({ ...receipt('preserved'), ...restored })).toBe(
+    'before this run the process was lost (it was killed); a copy with every variable took over, and what this run did is kept',
+  );
+  expect(describeState({ ...receipt('preserved', 'a notice'), ...restored })).toMatch(/is kept; a notice$/);
+  expect(describeState({ ...receipt('lost', 'it was killed'), ...lost })).toBe(
+    'all variables from before this run are lost (it was killed); it ran in a fresh interpreter, and what it did is kept',
+  );
+  expect(describeState({ ...receipt('restored', 'it crashed'), ...lost })).toMatch(
+    /\(it crashed\).* before this run; before it, all variables had been lost \(it was killed\)$/,
+  );
+  expect(describeState({ ...receipt('restored', 'it crashed'), ...restored })).toMatch(/as it was before this run$/);
+});

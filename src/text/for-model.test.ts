@@ -104,7 +104,22 @@ test.for([
   expect(forModel({ ...QUIET, outcome })).toBe(line);
 });
 
-test('the text says that variables are at risk, and why', () => {
+test('the text says what happened before the run, and what became of a run that was stopped', () => {
+  const earlier = { status: 'restored', reason: 'it was killed' } as const;
+  expect(forModel({ ...QUIET, state: { ...QUIET.state, earlier } })).toMatch(
+    /^\[before this run the process was lost \(it was killed\).*what this run did is kept\]$/,
+  );
+  const state = { ...QUIET.state, reason: 'what the run had done before it was stopped is kept' };
+  expect(forModel({ ...QUIET, outcome: { status: 'cancelled' }, state })).toBe(
+    '[cancelled]\n[what the run had done before it was stopped is kept]',
+  );
+});
+
+test('the text says that variables are at risk, why, and once what to do', () => {
+  const risky = { ...QUIET.state, unprotected: '2 live threads', remedy: 'End them.' };
+  expect(forModel({ ...QUIET, state: risky })).toBe(
+    '[if the next run crashes, all variables are lost: 2 live threads. End them.]',
+  );
   const state = { ...QUIET.state, unprotected: '2 live threads besides the main one' };
   expect(forModel({ ...QUIET, state })).toBe(
     '[if the next run crashes, all variables are lost: 2 live threads besides the main one]',

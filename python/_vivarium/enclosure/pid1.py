@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # without enums, which would be copied into every pid 1
 import _signal as signal  # type: ignore[import-not-found]
+import errno
 import json
 import os
 import select
@@ -81,9 +82,7 @@ class Pid1:
         deadline = time.monotonic() + SWEEP_SECONDS
         while True:
             newest = self._newest_pid()
-            signalled = [
-                pid for pid in self._processes(newest) if pid not in keep and self._signal(pid, signal.SIGKILL) is None
-            ]
+            signalled = [pid for pid in self._processes(newest) if pid not in keep and _kill(pid)]
             left = [pid for pid in signalled if pid not in dormant and not _has_ended(pid)]
             self._reap()
             if not left and self._is_quiet(newest):
@@ -150,6 +149,31 @@ def reap() -> Iterator[tuple[int, int]]:
         if pid == 0:
             return
         yield pid, status
+
+
+def _kill(pid: int) -> bool:
+    """End a process; False if there is none. A number can be that of a thread, whose process `kill` would end."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno in (errno.ESRCH, errno.EINVAL, errno.ENOENT):  # none, or a thread to older or newer kernels
+            return False
+        return _kill_by_number(pid)  # out of descriptors, for one
+    try:
+        signal.pidfd_send_signal(fd, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def _kill_by_number(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        return False
+    return True
 
 
 def _has_ended(pid: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 # without the enums of `signal`, which take longer than the call
 import _signal  # type: ignore[import-not-found]
+import _thread
 import builtins
 import os
 import select
@@ -142,6 +143,7 @@ class Worker:
             self._write_mark(request["opening"])  # what was printed since the last run is not this one's
         done: dict[str, object] = {"type": "done", "id": request["id"]}
         self._has_touched = False
+        threads = _thread._count()
         try:
             try:
                 self._arm(request["id"])
@@ -165,6 +167,7 @@ class Worker:
         self._twins.foresee()
         done["changed"] = self._has_touched and self._twins.is_enabled
         done["touched"] = self._has_touched
+        done["threads"] = max(0, _thread._count() - threads)
         self._told_problem = self._twins.problem
         if self._twins.problem is not None:
             done["unprotected"], done["remedy"] = self._twins.problem

@@ -179,6 +179,7 @@ export class LocalRun implements ActiveRun {
       this.#results.note(frame.results);
     } else if (frame.type === 'done' && frame.id === id && !this.#isEnding) {
       this.#isEnding = true;
+      this.#worker.twins.onDone(frame); // before the next twin can be announced
       this.#hasTouched = frame.touched;
       this.#results.note(frame.results);
       this.#ending.resolve(frame);
@@ -203,10 +204,11 @@ export class LocalRun implements ActiveRun {
     const { twins, channel, enclosure } = this.#worker;
     if (done.marked || channel.isOutputHeldUp) await this.#receiveOutput(done.marked);
     if (this.#stopping !== null) await this.#stopping; // a late interrupt must not hit the next run
+    if (done.threads > 0 && this.#stopCause !== null && twins.canUndo(done)) await this.#kill();
     if (this.#isKilled) await within(MARK_TIMEOUT_MS, this.#worker.exited, undefined); // it reported just before its end
-    if (!this.#worker.isAlive && !twins.isProtected) {
+    if (!this.#worker.isAlive && (this.#isKilled || !twins.isProtected)) {
       if (done.changed) twins.discardChange();
-      return this.#afterLoss(await this.#worker.exited);
+      return this.#afterLoss(await this.#worker.exited, done);
     }
     if (this.#parts.request.isUndoable === false) twins.forgetPrevious();
     if (this.#stopCause !== null && this.#worker.isAlive) await this.#worker.endLeftovers();
@@ -227,10 +229,11 @@ export class LocalRun implements ActiveRun {
     } else while (channel.isOutputHeldUp && !isFlooded()) await sleep(HELD_UP_MS);
   }
 
-  async #afterLoss(exit: Exit): Promise<RunResult> {
+  async #afterLoss(exit: Exit, done?: DoneFrame): Promise<RunResult> {
     await this.#stopping;
     const outcome = this.#outcomeOfLoss(exit);
-    const event = await this.#parts.recover(exit, describeLoss(outcome));
+    const reason = done === undefined ? describeLoss(outcome) : describeLateLoss(outcome, done);
+    const event = await this.#parts.recover(exit, reason);
     return { outcome, report: NO_REPORT, event };
   }
 
@@ -269,6 +272,13 @@ export class LocalRun implements ActiveRun {
   #outOfMemory(): Outcome {
     return { status: 'out-of-memory', limitMb: this.#worker.enclosure.options.limits.memoryMb };
   }
+}
+
+/** The same for a run that has reported its end. Threads end only with their process. */
+function describeLateLoss(outcome: Outcome, { threads }: DoneFrame): string {
+  return threads > 0 && (outcome.status === 'timed-out' || outcome.status === 'cancelled')
+    ? `the program was stopped, but ${threads} threads that it had started went on, and their process was ended`
+    : describeLoss(outcome);
 }
 
 /** Why the state did not simply go on, from the outcome of the run that cost it. */

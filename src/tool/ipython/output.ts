@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeForm, extensionOf, isImage, PLOTLY } from '../../artifact/mime.ts';
 import { describeOutcome, describeState } from '../../execution/description.ts';
-import type { Execution, Result } from '../../execution/execution.ts';
+import type { Execution, Result, StateReceipt } from '../../execution/execution.ts';
 import { hasEndedByItself } from '../../execution/outcome.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import { escapeAnsi } from '../../text/clean-text.ts';
@@ -36,7 +36,7 @@ export async function render(items: readonly TranscriptItem[], workDir: string):
 /** The error message of a failed run: all its output, then the traceback or the limit. Null if it succeeded. */
 export function describeFailure({ outcome, error, state }: Execution, text: string, timeoutS: number): string | null {
   if (outcome.status === 'succeeded') return null;
-  const restart = sentence(describeState(state));
+  const restart = describeRestart(state);
   if (outcome.status === 'timed-out') {
     return joinLines([text, `Timeout. No response after ${timeoutS} seconds.`, restart]);
   }
@@ -46,7 +46,12 @@ export function describeFailure({ outcome, error, state }: Execution, text: stri
 
 /** Tells what happened to the state of a session before a run that itself succeeded; empty if nothing did. */
 export function describeLoss({ outcome, state }: Execution): string {
-  return outcome.status === 'succeeded' ? sentence(describeState(state)) : '';
+  return outcome.status === 'succeeded' ? describeRestart(state) : '';
+}
+
+/** The text of a run that was only stopped is fixed, and leaves the interpreter as it is. */
+function describeRestart(state: StateReceipt): string {
+  return state.status === 'preserved' && state.earlier === undefined ? '' : sentence(describeState(state));
 }
 
 function sentence(clause: string): string {

@@ -75,6 +75,45 @@ test('one that goes on by forking itself and ending is ended with the run that i
   expect(hopped()).toBe(end);
 });
 
+const THREAD = `
+import threading, time
+def chatter():
+    while True: print("late", flush=True); time.sleep(0.01)
+threading.Thread(target=chatter, daemon=True).start()`;
+
+test('a run that is stopped does not cost the threads of earlier runs, and keeps what it did', async () => {
+  await using subject = await laboratory.open();
+  await subject.run(`x = 1\n${THREAD.replace('print("late", flush=True);', '')}`);
+  const stopped = await subject.run('x = 2\nwhile True: pass', { timeoutMs: 100 });
+  expect(stopped).toMatchObject({ outcome: { status: 'timed-out' }, state: { status: 'preserved', generation: 1 } });
+  const next = await subject.run('print(x, threading.active_count())');
+  expect(next).toMatchObject({ logs: { stdout: '2 2\n' }, state: { status: 'preserved', generation: 1 } });
+  expect(next.state).not.toHaveProperty('earlier');
+});
+
+test('a run that is stopped takes the threads along that it started: its process is ended, and the state restored', async () => {
+  await using subject = await laboratory.open();
+  for (const before of ['1', 'x = 1']) {
+    await subject.run(before);
+    const stopped = await subject.run(`x = 2\n${THREAD}\nwhile True: time.sleep(0.01)`, { timeoutMs: 200 });
+    expect(stopped).toMatchObject({ outcome: { status: 'timed-out' }, state: { status: 'restored' } });
+    expect(stopped.state.reason).toMatch(/1 threads that it had started went on/);
+    const next = await subject.run('import time; time.sleep(0.1); print(globals().get("x"))');
+    expect(next).toMatchObject({ logs: { stdout: before === '1' ? 'None\n' : '1\n' }, state: { status: 'preserved' } });
+    expect(next.state).not.toHaveProperty('earlier');
+  }
+});
+
+test('where there is no earlier state to go back to, the threads of a stopped run go on, which is said', async () => {
+  await using subject = await laboratory.open();
+  const quiet = THREAD.replace('print("late", flush=True);', '');
+  await subject.run(`x = 1\n${quiet}`); // so that there is no twin
+  const stopped = await subject.run(`x = 2\n${quiet}\nwhile True: pass`, { timeoutMs: 100 });
+  expect(stopped.state).toMatchObject({ status: 'preserved' });
+  expect(stopped.state.reason).toMatch(/is kept, and 1 threads that it started go on/);
+  expect((await subject.run('print(x)')).logs.stdout).toBe('2\n');
+});
+
 test('several that hold too much memory together are ended between runs', async () => {
   await using subject = await laboratory.open();
   await subject.run(`

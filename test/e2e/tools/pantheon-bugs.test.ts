@@ -255,5 +255,6 @@ test('arguments that do not fit are told to the model, and a cancelled call is o
   expect(await run?.call({ code: '1', result_var_name: 'a b' })).toMatchObject({ isError: true });
   expect(await manage?.call({})).toMatchObject({ isError: true });
   const cancelled = await run?.call({ code: 'print(1)' }, { signal: AbortSignal.abort() });
-  expect(cancelled).toMatchObject({ isError: true, text: '[cancelled]' });
+  const text = '[cancelled]\n[the run was cancelled before any of its code ran]';
+  expect(cancelled).toMatchObject({ isError: true, text });
 });

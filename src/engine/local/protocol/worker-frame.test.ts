@@ -19,6 +19,7 @@ test('fields that the end of a run leaves out have their defaults', () => {
     touched: false,
     unprotected: null,
     remedy: null,
+    threads: 0,
     variables: { added: [], changed: [], removed: [] },
   });
 });
@@ -114,6 +115,7 @@ const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     touched: true,
     unprotected: 'threads',
     remedy: 'end them',
+    threads: 1,
     variables: { added: ['a'], changed: [], removed: [], omitted: 1, unseen: 1 },
   },
   table: { id: 'a', problem: null },

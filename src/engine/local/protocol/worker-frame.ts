@@ -66,6 +66,8 @@ const WorkerFrame = z.discriminatedUnion('type', [
     touched: z.boolean().default(false),
     unprotected: Reason,
     remedy: Reason,
+    /** How many threads the run has started that still run. */
+    threads: z.int().nonnegative().default(0),
     variables: VariableChanges.default(() => ({ added: [], changed: [], removed: [] })),
   }),
   z.object({ type: z.literal('table'), id: z.string(), problem: z.string().max(2000).nullable() }),

@@ -109,6 +109,12 @@ export class Twins {
   discardChange(): void {
     this.#present = this.#previous;
     this.#previous = null;
+    this.#changes -= 1;
+  }
+
+  /** Whether the state of before the run that has just ended can be had again. */
+  canUndo({ changed }: { readonly changed: boolean }): boolean {
+    return (changed ? this.#previous : this.#present) !== null || this.#changes === (changed ? 1 : 0);
   }
 
   /** From now on nothing before the present state can be rolled back to. */

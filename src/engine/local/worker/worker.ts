@@ -224,7 +224,6 @@ export class Worker {
     } else if (this.twins.accept(frame)) {
       if (frame.type === 'twin') this.enclosure.watch.renew();
     } else if (this.#user !== null) {
-      if (frame.type === 'done') this.twins.onDone(frame); // before the next twin can be announced
       this.#user.onFrame(frame);
     } else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
   }
