@@ -72,6 +72,19 @@ test('a changed copy of a receipt acknowledges the same', () => {
   }
 });
 
+test('a remark learns when it is told, and the receipt below it too', () => {
+  const account = new StateAccount();
+  account.note(RESTORED);
+  const told: string[] = [];
+  const once = remarkedReceipt(account.receipt(QUIET, EFFECT), 'one', () => told.push('one'));
+  const twice = remarkedReceipt(remarkedReceipt(once, 'two', () => told.push('two')), 'three');
+  expect(twice.reason).toMatch(/one; two; three$/);
+  expect(told).toEqual([]);
+  acknowledge(twice);
+  expect(told).toEqual(['one', 'two']);
+  expect(received(account)).not.toHaveProperty('earlier');
+});
+
 test('a reset that its owner asked for makes everything before it meaningless, and another one does not', () => {
   const account = new StateAccount();
   account.note(LOST);
@@ -195,7 +208,7 @@ test('a receipt can be corrected by what only the host knows', () => {
   });
   expect(closedReceipt(receipt, 'closed')).toMatchObject({ status: 'lost', reason: 'closed' });
   expect(remarkedReceipt(new StateAccount().receipt(QUIET, EFFECT), 'full')).toMatchObject({ reason: 'full' });
-  expect(remarkedReceipt(closedReceipt(receipt, 'closed'), 'full')).toMatchObject({ reason: 'closed' });
+  expect(remarkedReceipt(closedReceipt(receipt, 'closed'), 'full')).toMatchObject({ reason: 'closed; full' });
 });
 
 test('a receipt says what became of that which the run did', () => {

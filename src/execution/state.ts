@@ -121,9 +121,15 @@ export function closedReceipt(receipt: StateReceipt, reason: string): StateRecei
   return derived(receipt, { ...rest, status: 'lost', reason });
 }
 
-/** The same receipt with one more reason for attention. */
-export function remarkedReceipt(receipt: StateReceipt, reason: string): StateReceipt {
-  return derived(receipt, { ...receipt, ...withReason([receipt.reason, reason]) });
+/** The same receipt with one more reason for attention. `onTold` is called when a caller has received it. */
+export function remarkedReceipt(receipt: StateReceipt, reason: string, onTold?: () => void): StateReceipt {
+  const remarked = derived(receipt, { ...receipt, ...withReason([receipt.reason, reason]) });
+  if (onTold === undefined) return remarked;
+  acknowledgements.set(remarked, () => {
+    acknowledge(receipt);
+    onTold();
+  });
+  return remarked;
 }
 
 /** What became of that which the run itself did. */

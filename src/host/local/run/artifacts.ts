@@ -44,7 +44,8 @@ export class RunArtifacts {
   /** Most runs print nothing. */
   #outputs: RunOutputFiles | undefined;
   #spills: Summary['spills'];
-  readonly #remarks: string[] = [];
+  /** Why its files are not known. */
+  #problem: string | null = null;
 
   constructor(parts: RunArtifactsParts) {
     this.#parts = parts;
@@ -77,7 +78,8 @@ export class RunArtifacts {
     try {
       return await files.collect(executionId);
     } catch (error) {
-      this.#remarks.push(`the files that this run may have written could not be listed: ${messageOf(error)}`);
+      const reason = messageOf(error).replace(/\.$/, '');
+      this.#problem = `the files that this run may have written could not be listed, which the next run does: ${reason}`;
       return [];
     }
   }
@@ -85,12 +87,15 @@ export class RunArtifacts {
   /** Adds what is known only after `collect`. A run that overfilled the workspace has failed, even if its code succeeded. */
   complete(summary: Summary): Summary {
     const { files } = this.#parts;
-    const remarks = [...files.takeLosses(), ...this.#remarks];
+    const { lateCopies, notCompared } = files;
+    let { state } = summary;
+    for (const loss of lateCopies.losses) state = remarkedReceipt(state, loss, () => lateCopies.onTold(loss));
+    if (this.#problem !== null) state = remarkedReceipt(state, this.#problem);
     const complete = {
       ...summary,
       ...(this.#spills !== undefined && { spills: this.#spills }),
-      ...(summary.mayHaveWritten && files.notCompared > 0 && { unseenFiles: files.notCompared }),
-      state: remarks.reduce(remarkedReceipt, summary.state),
+      ...(summary.mayHaveWritten && notCompared > 0 && { unseenFiles: notCompared }),
+      state,
     };
     const { excess } = files;
     if (excess === null || !summary.mayHaveWritten) return complete;

@@ -46,6 +46,8 @@ export class HostedFiles implements SessionFiles {
   readonly #maxBytes: { readonly file: number; readonly workspace: number };
   /** Whether the session ends after its first run, so that nothing need be left there for the next one. */
   readonly isForOneRun: boolean;
+  /** Copies that are still made. Whatever may change files waits for them. */
+  readonly lateCopies = new RunLateCopies();
   #before: FileInventory | null = null;
   /** What its owner has written while an inventory was being taken, which may have missed it. */
   #writtenMeanwhile: FoundFile[] | null = null;
@@ -53,7 +55,6 @@ export class HostedFiles implements SessionFiles {
   #notCompared = 0;
   /** A look at what was touched has failed, and nobody will name it again. */
   #mustListAll = false;
-  readonly #lateCopies = new RunLateCopies();
   /** Files of our own that could not be removed. */
   readonly #leftovers = new Set<string>();
 
@@ -177,18 +178,8 @@ export class HostedFiles implements SessionFiles {
     };
     const request = { workspace: this.#workspace, changes, sessionId: this.#sessionId, executionId, caps };
     const collected = await collect(this.#store, request);
-    this.#lateCopies.add(collected.late);
+    this.lateCopies.add(collected.late);
     return collected.files;
-  }
-
-  /** Resolves when the copies of what the last run wrote are made: what comes next may change those files. */
-  copied(signal?: AbortSignal): Promise<void> {
-    return this.#lateCopies.settled(signal);
-  }
-
-  /** Which promised copies could not be made; each is told once. */
-  takeLosses(): readonly string[] {
-    return this.#lateCopies.takeLosses();
   }
 
   /** The existing files and the new one must fit at the same time, even if it replaces one of them. */

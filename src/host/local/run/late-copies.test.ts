@@ -17,7 +17,7 @@ test('waiting ends when all copies are made, and without copies at once', async 
   expect(isSettled).toBe(false);
   other.resolve({} as Artifact);
   await waiting;
-  expect(copies.takeLosses()).toEqual([]);
+  expect(copies.losses).toEqual([]);
 });
 
 test('an abort ends the waiting with its reason, and the copies are still made', async () => {
@@ -34,10 +34,17 @@ test('an abort ends the waiting with its reason, and the copies are still made',
   await copies.settled(controller.signal); // there is nothing to wait for
 });
 
-test('a copy that failed does not fail the waiting, and is told once', async () => {
+test('a copy that failed does not fail the waiting, and is remembered until it is told', async () => {
   const copies = new RunLateCopies();
-  copies.add([{ id: '1', done: Promise.reject(new Error('The copy of "a" could not be made. no room')) }]);
+  const failed = (name: string): Promise<never> =>
+    Promise.reject(new Error(`The copy of "${name}" could not be made. No room.`));
+  copies.add([
+    { id: '1', done: failed('a') },
+    { id: '2', done: failed('b') },
+  ]);
   await copies.settled();
-  expect(copies.takeLosses()).toEqual(['of an earlier run: The copy of "a" could not be made. no room']);
-  expect(copies.takeLosses()).toEqual([]);
+  const [first = ''] = copies.losses;
+  expect(first).toBe('of an earlier run: The copy of "a" could not be made. No room');
+  copies.onTold(first);
+  expect(copies.losses).toEqual(['of an earlier run: The copy of "b" could not be made. No room']);
 });

@@ -10,7 +10,7 @@ export class RunLateCopies {
     for (const { done } of copies) {
       const settling = done.then(
         () => undefined,
-        (error: unknown) => void this.#losses.push(`of an earlier run: ${messageOf(error)}`),
+        (error: unknown) => void this.#losses.push(describe(error)),
       );
       this.#underWay.add(settling);
       void settling.then(() => this.#underWay.delete(settling));
@@ -31,10 +31,16 @@ export class RunLateCopies {
     }
   }
 
-  /** Why promised copies could not be made; each is told once. */
-  takeLosses(): readonly string[] {
-    const losses = this.#losses;
-    this.#losses = [];
-    return losses;
+  /** Why promised copies could not be made. Each stays until a caller has been told. */
+  get losses(): readonly string[] {
+    return this.#losses;
   }
+
+  onTold(loss: string): void {
+    this.#losses = this.#losses.filter((other) => other !== loss);
+  }
+}
+
+function describe(error: unknown): string {
+  return `of an earlier run: ${messageOf(error).replace(/\.$/, '')}`;
 }

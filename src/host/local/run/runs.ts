@@ -121,7 +121,7 @@ export class Runs {
     let turn: Disposable | undefined;
     try {
       turn = await this.#turns.take(run);
-      await this.#files.copied(run.signal);
+      await this.#files.lateCopies.settled(run.signal);
       await this.#initialise(run.signal);
       this.#executions += 1;
       await this.#files.beginRun();
@@ -244,7 +244,7 @@ export class Runs {
   /** The signal gives up waiting for a turn. Work that has begun is finished. */
   async #inTurn<T>(options: Cancellable, work: () => Promise<T>): Promise<T> {
     using _ = await this.#turns.take(options);
-    await this.#files.copied(options.signal);
+    await this.#files.lateCopies.settled(options.signal);
     try {
       return await work();
     } catch (error) {
