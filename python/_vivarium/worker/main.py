@@ -148,10 +148,12 @@ class Worker:
             self._armed = False
             done["error"] = done.get("error") or trace.describe(error)
         changes = self._ledger.end(self._runner.namespace, self._runner.own_modules)
+        if self._runner.has_company:
+            self._ledger.begin(self._runner.namespace)  # the next run tells what others change from now on
         if any(changes.values()):
             done["variables"] = changes
-            if not self._has_touched and not self._is_rehearsal:
-                # An expression had an effect. Nothing else has happened since the present twin was made.
+            if not self._has_touched and any(changes[kind] for kind in ("added", "changed", "removed")):
+                # A thread had an effect beside a look. Nothing else has happened since the present twin was made.
                 self._begin_change()
         self._collect(request, changes, done)
         self._twins.foresee()
