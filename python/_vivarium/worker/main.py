@@ -88,12 +88,12 @@ class Worker:
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         is_tried = False
         while True:
-            self._ledger.settle(self._runner.namespace, lambda: not self._poll.poll(0))
             # A worker that has just been woken makes its twin at once: what was lost once may be lost again.
             if self._twins.is_due and not is_tried and (self._is_woken or not self._poll.poll(self._twins.delay_ms)):
                 self._is_woken = False
                 is_tried = not self._fork_twin()
                 continue
+            self._ledger.settle(self._runner.namespace, lambda: not self._poll.poll(0))
             if self._lingers:
                 self._linger()
             request = protocol.receive(self._control)
