@@ -20,7 +20,7 @@ from _vivarium.ledger.reach import Reach
 from _vivarium.ledger.scope import CERTAIN, Changes, Found, Patience, Scope
 
 LEAST_S = 0.002  # time to look at variables, at least
-MOST_S = 1.0
+MOST_S = 0.1
 SHARE = 0.1  # of the time of the run
 # Names that running a cell may set by itself.
 _IMPLICIT = ("_", "__annotations__", "__annotate__", "__conditional_annotations__", "__warningregistry__")
@@ -41,7 +41,12 @@ class Ledger:
     def begin(
         self, namespace: dict[str, object], codes: Iterable[CodeType] | None = None, own: frozenset[str] = frozenset()
     ) -> None:
-        """Call before a run. Without `codes`, it may change everything. `own` are modules that the program wrote."""
+        """Call before a run. Without `codes`, it may change everything. `own` are modules that the program wrote.
+
+        Does nothing if it was called before and `end` was not: then all changes since count.
+        """
+        if self._scope is not None:
+            return
         scope = Scope(namespace, own)
         if codes is None:
             scope.reach.is_everything = True
@@ -80,7 +85,7 @@ class Ledger:
             self.begin({})
         scope, self._scope = self._scope, None
         found = Found()
-        self._compare_all(namespace, scope, found, Patience(SHARE))  # type: ignore[arg-type]
+        self._compare_all(namespace, scope, found, Patience(MOST_S))  # type: ignore[arg-type]
         self.begin(namespace)
         return found.told()
 
@@ -144,9 +149,8 @@ class Ledger:
         scope.ids = dict(zip(present, map(id, present.values())))
         scope.atoms = {name: value for name, value in present.items() if id(type(value)) in NUMBERS}
         patience = Patience(LEAST_S, 0)
-        for name, value in present.items():
-            if name not in scope.atoms:
-                self._note_one(name, value, scope, patience)
+        for name in present.keys() - scope.atoms.keys():
+            self._note_one(name, present[name], scope, patience)
 
     def _add_imported(self, namespace: dict[str, object], scope: Scope, own: frozenset[str], found: Found) -> None:
         """Add what modules that were imported during the run can have changed."""
@@ -188,14 +192,16 @@ class Ledger:
             found.unseen += max(0, -surprise - len(gone))
 
     def _compare_all(self, namespace: dict[str, object], scope: Scope, found: Found, patience: Patience) -> None:
-        ids, atoms = scope.ids, scope.atoms
+        ids = scope.ids
         now = variables_in(namespace, self._injected)
-        for name in [name for name in ids if name not in now]:
-            self._remove(name, found)
-        suspects = {name: value for name, value in now.items() if name not in atoms or ids[name] != id(value)}
-        mentioned = {name: suspects[name] for name in scope.reach.names if name in suspects}
-        for name, value in {**mentioned, **suspects}.items():
-            self._compare_one(name, value, scope, found, patience)
+        suspects = now.keys() - scope.atoms.keys()
+        if dict(zip(now, map(id, now.values()))) != ids:
+            for name in ids.keys() - now.keys():
+                self._remove(name, found)
+            suspects |= {name for name, value in now.items() if ids.get(name) != id(value)}
+        mentioned = [name for name in scope.reach.names if name in suspects]
+        for name in (*mentioned, *(suspects.difference(mentioned))):
+            self._compare_one(name, now[name], scope, found, patience)
 
     def _compare_one(self, name: str, value: object, scope: Scope, found: Found, patience: Patience) -> None:
         if name in scope.atoms:

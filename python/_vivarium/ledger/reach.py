@@ -21,7 +21,7 @@ from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
 from _vivarium.values.shapes import mro_of, package_of
 
-LIMIT = 10_000  # references followed
+LIMIT = 5_000  # references followed
 LARGE = 512  # larger containers are entered only if a sample holds anything but numbers and text
 SAMPLE = 64
 _OURS = "_vivarium"

@@ -97,12 +97,12 @@ class Worker:
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         is_tried = False
         while True:
-            self._ledger.settle(self._runner.namespace, lambda: not self._poll.poll(0))
             # A worker that has just been woken makes its twin at once: what was lost once may be lost again.
             if self._twins.is_due and not is_tried and (self._is_woken or not self._poll.poll(self._twins.delay_ms)):
                 self._is_woken = False
                 is_tried = not self._fork_twin()
                 continue
+            self._ledger.settle(self._runner.namespace, lambda: not self._poll.poll(0))
             if self._lingers:
                 self._linger()
             request = protocol.receive(self._control)
@@ -158,10 +158,12 @@ class Worker:
             self._armed = False
             done["error"] = done.get("error") or trace.describe(error)
         changes = self._ledger.end(self._runner.namespace, self._runner.own_modules)
+        if self._runner.has_company:
+            self._ledger.begin(self._runner.namespace)  # the next run tells what others change from now on
         if any(changes.values()):
             done["variables"] = changes
-            if not self._has_touched and not self._is_rehearsal:
-                # An expression had an effect. Nothing else has happened since the present twin was made.
+            if not self._has_touched and any(changes[kind] for kind in ("added", "changed", "removed")):
+                # A thread had an effect beside a look. Nothing else has happened since the present twin was made.
                 self._begin_change()
         self._collect(request, changes, done)
         self._twins.foresee()

@@ -1,5 +1,7 @@
 /** What receipts say about variables, in sessions that hold much. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { access, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Laboratory, type Subject } from './laboratory.ts';
 
 let laboratory: Laboratory;
@@ -68,6 +70,21 @@ def work():
 threading.Thread(target=work).start()`);
   expect((await changesOf(subject, 'go.set(); done.wait()')).changed).toContain('items');
   await subject.run('stop.set()');
+});
+
+test('a change by a thread that ended between two runs is told with the second', async () => {
+  await using subject = await laboratory.open();
+  await subject.run('items = [1]');
+  await subject.run(`
+import os, threading, time
+def _work():
+    while not os.path.exists("go"): time.sleep(0.01)
+    items.append(2)
+    open("done", "w").close()
+threading.Thread(target=_work).start()`);
+  await writeFile(path.join(subject.session.workspace.path, 'go'), '');
+  await vi.waitFor(() => access(path.join(subject.session.workspace.path, 'done')), 10_000);
+  expect((await changesOf(subject, '1 + 1')).changed).toEqual(['items']);
 });
 
 test('a task that was left to run tells what it changed while another cell awaits', async () => {
