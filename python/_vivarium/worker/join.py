@@ -27,6 +27,9 @@ CONTROL = min(1024, limits.most_open_files() - PRIVATE_FDS)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20
+# Below the zygote, its helpers and the engine, which must get their turn when sessions use every core. It does not count
+# where the kernel groups processes by terminal session; there the surveyor lowers the weight of busy ones.
+NICENESS = 5
 
 
 class WorkerSettings(Record):
@@ -63,6 +66,7 @@ class Admission(Record):
 def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     """In a fresh fork: enter the enclosure and do all that needs no session. Returns the new numbers of both ends."""
     os.setsid()
+    os.nice(NICENESS)
     kernel.close_fds_except([channel, go, *settings.namespaces])
     channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *settings.namespaces))
     null = os.open("/dev/null", os.O_RDWR)
