@@ -200,7 +200,7 @@ class Watch:
                 seen.busy_s = main_thread_s(pid) if watched.limits.busy_s is not None else 0.0
             elif not found.is_ended and number != 1 and pid != watched.place.pid1:  # a subreaper has any number
                 seen.leftovers += 1
-        watched.terminals = self._priorities.judge(watched.place, samples, watched.terminals)
+        watched.terminals = self._priorities.judge(watched.name, watched.place, samples, watched.terminals)
         seen.memory_bytes = sum(found.resident_bytes for found in counted)
         if seen.memory_bytes > watched.limits.memory_bytes:
             seen.memory_bytes = self._memory_bytes(counted)

@@ -27,8 +27,8 @@ CONTROL = min(1024, limits.most_open_files() - PRIVATE_FDS)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20
-# Below the zygote, its helpers and the engine, which must get their turn when sessions use every core. It does not count
-# where the kernel groups processes by terminal session; there the surveyor lowers the weight of busy ones.
+# Below the zygote, its helpers and the engine, which must get their turn when sessions use all cores. It does not count
+# where the kernel groups processes by terminal session; there the surveyor lowers the weight of the groups.
 NICENESS = 5
 
 
