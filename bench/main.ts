@@ -8,6 +8,7 @@ import { installBeside } from '../tools/side-environment.ts';
 import { openHost, type Bench } from './bench.ts';
 import { Ipykernel } from './peers/ipykernel.ts';
 import { describeMachine, toMarkdown, type Row } from './report.ts';
+import { measureBusy } from './rows/busy.ts';
 import { measureCommandLine } from './rows/command-line.ts';
 import { measureCrowd } from './rows/crowd.ts';
 import { measureLive } from './rows/live.ts';
@@ -60,6 +61,7 @@ async function main(): Promise<number> {
     memory: () => measureMemory(bench, weights),
     output: () => measureOutput(bench),
     'command-line': () => measureCommandLine(bench),
+    busy: () => measureBusy(bench),
     crowd: () => measureCrowd(bench),
   });
   console.log(toMarkdown(machine, rows));

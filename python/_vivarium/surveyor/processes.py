@@ -10,7 +10,7 @@ from _vivarium.record import Record
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Which fields of /proc/PID/stat follow the name, counted from the state.
-_STATE, _TIMES, _THREADS, _START, _RESIDENT = 0, slice(11, 15), 17, 19, 21
+_STATE, _SESSION, _TIMES, _THREADS, _START, _RESIDENT = 0, 3, slice(11, 15), 17, 19, 21
 _READ = 8192
 
 
@@ -28,9 +28,11 @@ class Sample(Record):
     pid: int
     name: str
     is_ended: bool
+    is_running: bool  # or would be, if a processor were free
     cpu_s: float  # with that of children that have ended
     threads: int
     started: int  # together with the pid it identifies a process
+    session: int  # the terminal session, by which the scheduler groups processes
     resident_bytes: int
 
 
@@ -83,9 +85,11 @@ def sample(pid: int) -> Sample | None:
         pid=pid,
         name=head.partition(b"(")[2].decode("utf-8", "replace"),
         is_ended=fields[_STATE] == b"Z",
+        is_running=fields[_STATE] == b"R",
         cpu_s=sum(map(int, fields[_TIMES])) / CLOCK_TICKS,
         threads=int(fields[_THREADS]),
         started=int(fields[_START]),
+        session=int(fields[_SESSION]),
         resident_bytes=int(fields[_RESIDENT]) * PAGE,
     )
 

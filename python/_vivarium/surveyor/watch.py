@@ -12,6 +12,7 @@ from collections.abc import Callable
 from _vivarium.record import Fields
 from _vivarium.surveyor.disk import DiskMeter
 from _vivarium.surveyor.following import Following
+from _vivarium.surveyor.priorities import Priorities, TerminalSession
 from _vivarium.surveyor.processes import (
     Place,
     Processes,
@@ -72,6 +73,7 @@ class WatchedEnclosure:
         self.last = Measurement()
         self.interval_s = TICK_S
         self.next_s = 0.0
+        self.terminals: dict[int, TerminalSession] = {}
         self.inner: dict[tuple[int, int], int] = {}  # pids inside the enclosure, by pid and start
 
 
@@ -91,6 +93,7 @@ class Watch:
         self._overstepped = overstepped
         self._watched: dict[str, WatchedEnclosure] = {}
         self._tolerated: dict[str, int] = {}  # sizes of directories over their limit, which may only shrink
+        self._priorities = Priorities()
         self._not_before_s = 0.0
         self._inherited_bytes = 0
 
@@ -131,6 +134,7 @@ class Watch:
             self._look_once(watched, disk_s)
             if time.monotonic() - start > PASS_S:
                 break
+        self._priorities.change()
         self._not_before_s = time.monotonic() + PAUSE * (time.process_time() - used)
 
     def _look_once(self, watched: WatchedEnclosure, disk_s: float) -> None:
@@ -186,12 +190,14 @@ class Watch:
     def _look(self, watched: WatchedEnclosure) -> Measurement:
         """Look at every process once. What it shares with others is told apart only where the sum may be too much."""
         seen = Measurement(cpu_s=0.0)
+        samples: list[Sample] = []
         counted: list[Sample] = []
         known, watched.inner = watched.inner, {}
         for pid in self._processes.of(watched.place):
             found = sample(pid)
             if found is None:
                 continue
+            samples.append(found)
             key = (pid, found.started)
             number = watched.inner[key] = known.get(key) or inner_pid(pid)
             seen.cpu_s += found.cpu_s
@@ -203,6 +209,7 @@ class Watch:
                 seen.busy_s = main_thread_s(pid) if watched.limits.busy_s is not None else 0.0
             elif not found.is_ended and number != 1 and pid != watched.place.pid1:  # a subreaper has any number
                 seen.leftovers += 1
+        watched.terminals = self._priorities.judge(watched.name, watched.place, samples, watched.terminals)
         seen.memory_bytes = sum(found.resident_bytes for found in counted)
         if seen.memory_bytes > watched.limits.memory_bytes:
             seen.memory_bytes = self._memory_bytes(counted, watched.place.group)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 EXIT_NOT_JOINED = 113
 PRIVATE_FDS = 3
-OWN_PROCESSES = 4  # pid 1, the worker itself, its twin and the twin of the run before
 OWN_FDS = PRIVATE_FDS + 1  # with the queue that tells which files were touched
 # The control channel and the worker's own copies of stdout and stderr. Programs that become daemons close every low
 # descriptor, and these must stay open. A machine may allow fewer descriptors than that.
@@ -32,6 +31,9 @@ OOM_PREFERENCE = b"500"
 MAX_ADMISSION = 1 << 20
 # pid 1, the worker itself, its twin and the twin of the run before. As many again are kept for twins alone.
 OWN_PROCESSES = 4
+# Below the zygote, its helpers and the engine, which must get their turn when sessions use all cores. It does not count
+# where the kernel groups processes by terminal session; there the surveyor lowers the weight of the groups.
+NICENESS = 5
 
 
 class WorkerSettings(Record):
@@ -68,6 +70,7 @@ class Admission(Record):
 def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     """In a fresh fork: enter the enclosure and do all that needs no session. Returns the new numbers of both ends."""
     os.setsid()
+    os.nice(NICENESS)
     kernel.close_fds_except([channel, go, *settings.namespaces])
     channel, go, *namespaces = (move_low(fd) for fd in (channel, go, *settings.namespaces))
     null = os.open("/dev/null", os.O_RDWR)

@@ -6,7 +6,7 @@ import errno
 import os
 
 from _vivarium.values.hints import Any
-from _vivarium.worker.join import OWN_PROCESSES, PRIVATE_FDS, Admission
+from _vivarium.worker.join import OWN_FDS, OWN_PROCESSES, Admission
 
 _CHAIN = 10  # exceptions that are looked at, from the newest to its causes
 _SHM = "/dev/shm"
@@ -40,11 +40,11 @@ def _note_on(error: BaseException, admission: Admission) -> str | None:
     if number == errno.EFBIG:
         return f"One file may have {admission.file_bytes >> 20} MB (limits.fileMb)."
     if number == errno.EMFILE:
-        return f"A process may have {admission.open_files - PRIVATE_FDS} files open (limits.openFiles)."
+        return f"A process may have {admission.open_files - OWN_FDS} files open (limits.openFiles)."
     if number == errno.ENOMEM or (number == errno.ENOSPC and _is_memory_full()):
         return f"The session may use {megabytes} MB of memory (limits.memoryMb)."
     if _is_no_thread(error) or (number == errno.EAGAIN and _forks(error)):
-        return f"The session may have {admission.processes - OWN_PROCESSES} processes and threads (limits.processes)."
+        return f"The session may have {admission.processes - 2 * OWN_PROCESSES} processes and threads (limits.processes)."
     return None
 
 

@@ -70,6 +70,8 @@ def _serve() -> ForkedWorker | None:
     except OSError as error:
         protocol.send(CONTROL, {"event": "unavailable", "problem": str(error)})
         return None
+    # Before the first control group is made: if this process is killed, the host removes what it left.
+    protocol.send(CONTROL, {"event": "entered", "groupDirectories": shared.host_groups})
     supply = Supply(shared) if shared.level == "namespaces" else None  # forks the builder, before large imports
     if supply is not None:
         supply.refill(least=1)  # a zygote is started because a session is about to be opened
@@ -97,7 +99,6 @@ def _serve() -> ForkedWorker | None:
         "proc": shared.proc,
         "cgroup": shared.cgroups.kind,
         "cgroupReason": shared.cgroups.reason,
-        "groupDirectories": shared.host_groups,
         "landlock": landlock.abi(),
         "threads": preload.thread_count(),
         "preloadFailures": failures,

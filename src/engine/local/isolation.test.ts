@@ -10,7 +10,6 @@ const READY: ZygoteReady = {
   proc: 'private',
   cgroup: 'v2',
   cgroupReason: '',
-  groupDirectories: [],
   landlock: 6,
   threads: 1,
   preloadFailures: {},

@@ -44,7 +44,6 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
   readonly #template = new Once((signal?: AbortSignal) => this.#startZygote(signal));
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
-  #groupDirectories: readonly string[] = [];
   #cleaning: Promise<unknown> = Promise.resolve();
   /** What killed engines left, which may be a lot. */
   readonly #cleaningUp: Promise<void>;
@@ -130,7 +129,6 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     await template?.zygote.close(); // ends every session with it
     await this.#cleaning;
     await this.#instance.removals.wait(this.#cleaningUp, REMOVAL_MS);
-    await removeGroups(this.#groupDirectories, `${this.#instance.name}.`); // including those of a zygote that was killed before it was ready
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#owned.disposeAsync();
   }
@@ -141,20 +139,21 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
 
   async #startZygote(signal?: AbortSignal): Promise<Template> {
     const { process, name } = this.#starter.next();
-    const template = await Zygote.start(process, signal);
-    this.#groupDirectories = template.ready.groupDirectories;
-    const cleaned = template.zygote.exited.then(async () => {
+    const zygote = new Zygote(process);
+    const cleaned = zygote.exited.then(() => removeGroups(zygote.groupDirectories, `${name}-`));
+    this.#cleaning = Promise.all([this.#cleaning, cleaned]);
+    const ready = await zygote.warmUp(signal);
+    const refilled = zygote.exited.then(async () => {
       this.#template.forget();
       const { limits, mounts, network } = this.#options.config;
       this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
-      await removeGroups(this.#groupDirectories, `${name}-`);
     });
-    this.#cleaning = Promise.all([this.#cleaning, cleaned, this.#removeStaleGroups()]);
-    return template;
+    this.#cleaning = Promise.all([this.#cleaning, refilled, this.#removeStaleGroups(zygote.groupDirectories)]);
+    return { zygote, ready };
   }
 
-  async #removeStaleGroups(): Promise<void> {
-    await removeStaleGroups(this.#groupDirectories, async (instance) => {
+  async #removeStaleGroups(directories: readonly string[]): Promise<void> {
+    await removeStaleGroups(directories, async (instance) => {
       const directory = path.join(this.#instance.sessionsRoot, instance);
       return (await occupancyOf(directory, OWNER_SOCKET).catch(() => 'unmarked')) === 'occupied';
     });

@@ -68,7 +68,8 @@ export async function removeStaleGroups(
   for (const directory of directories) {
     const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
     const removals = names.map(async (name) => {
-      const [, instance, pid] = /^vivarium-((\d+)-[0-9a-f]{8})\./.exec(name) ?? [];
+      const [, instance, pid] =
+        /^vivarium-((\d+)-[0-9a-f]{8})\./.exec(name) ?? /^vivarium-(probe)-(\d+)$/.exec(name) ?? [];
       if (instance === undefined || isRunning(Number(pid)) || (await isOccupied(instance))) return;
       await rmdir(path.join(directory, name));
     });

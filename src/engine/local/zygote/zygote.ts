@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import { encodeFrame, FrameReader, readFrames } from '../protocol/frames.ts';
@@ -7,6 +8,7 @@ import type { ZygoteProcess } from './process.ts';
 import { Surveyor, type Overstep, type SurveyAnswer, type SurveyOrder } from './surveyor.ts';
 
 const END_GRACE_MS = 3000;
+const LAST_EVENTS_MS = 1000;
 
 /** What the zygote reports when it is up: facts about the walls, found by building them. */
 export const ZygoteReady = z.object({
@@ -17,7 +19,6 @@ export const ZygoteReady = z.object({
   proc: z.string(),
   cgroup: z.string(),
   cgroupReason: z.string(),
-  groupDirectories: z.array(z.string()),
   landlock: z.int(),
   threads: z.int(),
   preloadFailures: z.record(z.string(), z.string()),
@@ -27,6 +28,7 @@ export type ZygoteReady = z.infer<typeof ZygoteReady>;
 const ZygoteEvent = z.discriminatedUnion('event', [
   ZygoteReady,
   z.object({ event: z.literal('unavailable'), problem: z.string() }),
+  z.object({ event: z.literal('entered'), groupDirectories: z.array(z.string()) }),
   z.object({
     event: z.literal('opened'),
     enclosure: z.string(),
@@ -74,6 +76,7 @@ export type PidOneRequest =
 /** The warm template process, seen from outside. */
 export class Zygote implements AsyncDisposable {
   readonly exited: Promise<void>;
+  #groupDirectories: readonly string[] = [];
   readonly #child: ChildProcess;
   readonly #control: Socket;
   readonly #surveyor: Surveyor;
@@ -84,7 +87,7 @@ export class Zygote implements AsyncDisposable {
   #hasEnded = false;
   #hasProvenWalls = false;
 
-  private constructor({ child, control, surveyor, ended }: ZygoteProcess) {
+  constructor({ child, control, surveyor, ended }: ZygoteProcess) {
     this.#child = child;
     this.#control = control;
     readFrames(this.#control, new FrameReader(), {
@@ -99,21 +102,25 @@ export class Zygote implements AsyncDisposable {
     this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
   }
 
-  /** Waits until a configured process is warm. If the machine does not allow it, the error says why. */
-  static async start(process: ZygoteProcess, signal?: AbortSignal): Promise<{ zygote: Zygote; ready: ZygoteReady }> {
-    const zygote = new Zygote(process);
-    const abort = (): void => void zygote.close();
+  /** Waits until the process is warm, and ends it otherwise. If the machine does not allow it, the error says why. */
+  async warmUp(signal?: AbortSignal): Promise<ZygoteReady> {
+    const abort = (): void => void this.close();
     signal?.addEventListener('abort', abort, { once: true });
     try {
       signal?.throwIfAborted();
-      return { zygote, ready: await zygote.#first.promise };
+      return await this.#first.promise;
     } catch (error) {
-      await zygote.close();
+      await this.close();
       signal?.throwIfAborted();
       throw error;
     } finally {
       signal?.removeEventListener('abort', abort);
     }
+  }
+
+  /** Where it makes control groups. What it leaves there is for us to remove. */
+  get groupDirectories(): readonly string[] {
+    return this.#groupDirectories;
   }
 
   get isAlive(): boolean {
@@ -155,7 +162,7 @@ export class Zygote implements AsyncDisposable {
   /** Ends the zygote and with it every session. It ends when its control channel closes, or else by SIGKILL. */
   async close(): Promise<void> {
     this.#surveyor[Symbol.dispose]();
-    this.#control.destroy();
+    this.#control.end(); // what it says until it ends is still read
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), END_GRACE_MS);
     await this.exited;
     clearTimeout(timer);
@@ -168,6 +175,10 @@ export class Zygote implements AsyncDisposable {
   async #watchExit(ended: Promise<string>): Promise<void> {
     const stderr = await ended;
     this.#hasEnded = true;
+    if (!this.#control.closed) {
+      const closed = new Promise<void>((resolve) => this.#control.once('close', resolve));
+      await Promise.race([closed, sleep(LAST_EVENTS_MS, undefined, { ref: false })]);
+    }
     this.#surveyor[Symbol.dispose]();
     this.#control.destroy();
     this.#first.reject(
@@ -195,6 +206,9 @@ export class Zygote implements AsyncDisposable {
         break;
       case 'unavailable':
         this.#first.reject(new VivariumError('SANDBOX_UNAVAILABLE', event.problem));
+        break;
+      case 'entered':
+        this.#groupDirectories = event.groupDirectories;
         break;
       case 'unsurveyed':
         this.#surveyor.restart();

@@ -1,0 +1,101 @@
+"""Real processes in terminal sessions of their own, whose weight depends on how many are busy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from _vivarium.surveyor.priorities import LOWEST, Priorities, TerminalSession, _is_grouped
+from _vivarium.surveyor.processes import Place, Sample, sample
+
+
+@unittest.skipUnless(_is_grouped(), "this kernel does not group processes by terminal session")
+class PrioritiesTest(unittest.TestCase):
+    """One process that computes, in a terminal session of its own."""
+
+    def setUp(self) -> None:
+        self.process = subprocess.Popen(["python3", "-c", "while True: pass"], start_new_session=True)
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.kill)
+        self.priorities = Priorities(processors=2)
+        self.place = Place(pid1=os.getpid(), worker=0, group=None)
+        self.known: dict[int, TerminalSession] = {}
+
+    def look(self, others: int) -> None:
+        """Look at the process while so many other enclosures are busy."""
+        for number in range(others):
+            self.priorities._active[f"other {number}"] = time.monotonic()
+        self.known = self.priorities.judge("s1", self.place, [self.sample()], self.known)
+        deadline = time.monotonic() + 10
+        while self.priorities._wanted and time.monotonic() < deadline:
+            self.priorities.change()  # ordinary users have to wait in between
+
+    def sample(self) -> Sample:
+        found = sample(self.process.pid)
+        assert found is not None
+        return found
+
+    def niceness(self) -> int:
+        """Return that of the group, from a line like `/autogroup-70 nice 0`."""
+        with open(f"/proc/{self.process.pid}/autogroup") as file:
+            return int(file.read().split()[-1])
+
+    def wait_until_it_runs(self, is_running: bool) -> None:
+        while self.sample().is_running is not is_running:
+            time.sleep(0.001)
+
+    def test_the_more_sessions_are_busy_the_less_each_weighs(self) -> None:
+        self.wait_until_it_runs(True)
+        self.look(others=0)
+        self.assertEqual(self.niceness(), 0)
+        self.look(others=7)
+        self.assertEqual(self.niceness(), 6)  # four for each processor, and 1.25 ** 6 is 3.8
+        self.look(others=500)
+        self.assertEqual(self.niceness(), LOWEST)
+        self.priorities._active.clear()
+        self.look(others=0)
+        self.assertEqual(self.niceness(), 0)
+
+    def test_a_session_that_waits_is_not_changed(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+        self.wait_until_it_runs(False)
+        for _ in range(3):
+            self.look(others=100)
+        self.assertEqual(self.niceness(), 0)
+
+    def test_a_session_with_many_terminal_sessions_weighs_no_more_than_another(self) -> None:
+        others = [subprocess.Popen(["python3", "-c", "while True: pass"], start_new_session=True) for _ in range(7)]
+        for other in others:
+            self.addCleanup(other.wait)
+            self.addCleanup(other.kill)
+        samples = [found for other in others if (found := sample(other.pid)) is not None]
+        running = [found.replaced(is_running=True) for found in (*samples, self.sample())]
+        self.priorities.judge("s1", self.place, running, {})
+        self.assertEqual({niceness for _, niceness in self.priorities._wanted.values()}, {6})
+        self.assertEqual(len(self.priorities._wanted), 8)
+
+    def test_our_own_processes_and_pid_1_are_left_alone(self) -> None:
+        self.wait_until_it_runs(True)
+        self.place = Place(pid1=self.process.pid, worker=0, group=None)
+        self.look(others=100)
+        self.assertEqual((self.niceness(), self.known), (0, {}))
+        own = sample(os.getpid())
+        assert own is not None
+        self.assertEqual(self.priorities.judge("s1", self.place, [own], {}), {})
+
+    def test_a_process_that_has_ended_is_forgotten(self) -> None:
+        self.wait_until_it_runs(True)
+        self.priorities._active = {f"other {number}": time.monotonic() for number in range(100)}
+        self.priorities.judge("s1", self.place, [self.sample()], {})
+        self.assertEqual(len(self.priorities._wanted), 1)
+        self.process.kill()
+        self.process.wait()
+        self.priorities.change()
+        self.assertEqual(self.priorities._wanted, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
