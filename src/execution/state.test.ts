@@ -77,7 +77,10 @@ test('a remark learns when it is told, and the receipt below it too', () => {
   account.note(RESTORED);
   const told: string[] = [];
   const once = remarkedReceipt(account.receipt(QUIET, EFFECT), 'one', () => told.push('one'));
-  const twice = remarkedReceipt(remarkedReceipt(once, 'two', () => told.push('two')), 'three');
+  const twice = remarkedReceipt(
+    remarkedReceipt(once, 'two', () => told.push('two')),
+    'three',
+  );
   expect(twice.reason).toMatch(/one; two; three$/);
   expect(told).toEqual([]);
   acknowledge(twice);

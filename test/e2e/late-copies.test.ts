@@ -133,8 +133,8 @@ test.skipIf(noSmallDisk !== null)(
     await expect(full.artifacts.open(file.id ?? '')).rejects.toMatchObject(failure);
     expect(await full.artifacts.list({ sessionId: session.id })).toEqual([]);
     await session.setVariables({ x: 1 }); // nobody sees the receipt of this run
-  for await (const _event of session.stream('print(1)')) break; // nor of this one
-  const next = await session.runCode('1 + 1');
+    for await (const _ of session.stream('print(1)')) break; // nor of this one
+    const next = await session.runCode('1 + 1');
     expect(next.state).toMatchObject({
       status: 'preserved',
       reason: expect.stringMatching(/"large".*no space/) as string,

@@ -10,7 +10,7 @@ from unittest import mock
 from _vivarium.worker.join import Admission
 from _vivarium.worker.limit_notes import limit_note
 
-LIMITS = Admission(False, 512 << 20, 1 << 30, 12, 67, 2 << 20, 0, (), False, True, False)
+LIMITS = Admission(False, 512 << 20, 1 << 30, 16, 68, 2 << 20, 0, (), False, True, False)
 PROCESSES = "The session may have 8 processes and threads (limits.processes)."
 
 
