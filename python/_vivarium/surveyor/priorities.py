@@ -2,8 +2,8 @@
 
 With `sched_autogroup`, Linux gives every terminal session the weight of one process, and niceness counts only among its
 own processes. Each worker has a terminal session of its own, so sessions are fair to each other, but the engine and the
-zygote are each one among many. Here the more sessions are busy, the less each of them weighs, so that all together weigh
-as much as one process for each processor. Weights can be changed from outside; ordinary users can do that once in 100 ms.
+zygote are each one among many. Here the more sessions are busy, the less each of them weighs, so that all together
+weigh as much as one process for each processor. Ordinary users can change a weight once in 100 ms.
 """
 
 from __future__ import annotations
@@ -75,9 +75,7 @@ class Priorities:
                 group.niceness = niceness  # it has just ended, or cannot be changed by us: not tried again
             del self._wanted[number]
 
-    def _group(
-        self, place: Place, seen: list[Sample], known: dict[int, TerminalSession]
-    ) -> dict[int, TerminalSession]:
+    def _group(self, place: Place, seen: list[Sample], known: dict[int, TerminalSession]) -> dict[int, TerminalSession]:
         found: dict[int, TerminalSession] = {}
         for process in seen:
             # A terminal session from outside the enclosure is ours, or that of whoever started us.
