@@ -195,7 +195,7 @@ test('a receipt can be corrected by what only the host knows', () => {
   });
   expect(closedReceipt(receipt, 'closed')).toMatchObject({ status: 'lost', reason: 'closed' });
   expect(remarkedReceipt(new StateAccount().receipt(QUIET, EFFECT), 'full')).toMatchObject({ reason: 'full' });
-  expect(remarkedReceipt(closedReceipt(receipt, 'closed'), 'full')).toMatchObject({ reason: 'closed' });
+  expect(remarkedReceipt(closedReceipt(receipt, 'closed'), 'full')).toMatchObject({ reason: 'closed; full' });
 });
 
 test('a receipt says what became of that which the run did', () => {
