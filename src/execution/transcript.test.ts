@@ -179,10 +179,11 @@ test('files and figures are listed in the order in which they came, and are no p
 test('what only engines need of a summary is not part of an execution', () => {
   const transcript = new Transcript(100);
   const inner = { outputBytes: { stdout: 1, stderr: 0 }, mayHaveWritten: true, savedFigures: [{ path: 'a.png' }] };
-  transcript.add({ type: 'done', summary: { ...SUMMARY, ...inner, dropped: 'the listener was slow' } });
+  const missing = { dropped: 'the listener was slow', unseenFiles: 7 };
+  transcript.add({ type: 'done', summary: { ...SUMMARY, ...inner, ...missing } });
   const execution = transcript.execution();
-  for (const key of [...Object.keys(inner), 'dropped']) expect(execution).not.toHaveProperty(key);
-  expect(execution.truncated).toEqual({ dropped: 'the listener was slow' });
+  for (const key of Object.keys({ ...inner, ...missing })) expect(execution).not.toHaveProperty(key);
+  expect(execution.truncated).toEqual({ dropped: 'the listener was slow', files: 7 });
 });
 
 test('a run of which nothing is missing is not called truncated', () => {

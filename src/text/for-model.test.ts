@@ -193,6 +193,12 @@ test('output that never arrived is told, also where nothing else was printed', (
   expect(forModel({ ...QUIET, truncated: { dropped: 'a pipe broke' } })).toBe('[output is missing: a pipe broke]');
 });
 
+test('files that were not compared are told', () => {
+  expect(forModel({ ...QUIET, truncated: { files: 300 } })).toBe(
+    '[the workspace has too many files: 300 or more were not checked for changes]',
+  );
+});
+
 test('a table is told by its size and first columns; its rows only on request, and unless they were printed', () => {
   const columns = Array.from({ length: 21 }, (_, index) => ({ name: `c${index}`, dtype: 'int64', missing: 0 }));
   const table = { name: 'df', type: 'DataFrame', rows: 3, columnCount: 21, columns, preview: [], repr: ' a\n0 1' };

@@ -38,7 +38,6 @@ class Surveyor:
         self._following = Following(settings.sessions, processes)
         self._watch = Watch(settings.forked_name, processes, self._following, self._report_overstepping)
         self._epoll = select.epoll()
-        self._readers: dict[int, Callable[[], None]] = {}
         self._operations: dict[str, Callable[[dict[str, Any]], object]] = {
             "watch": self._add_watch,
             "rest": self._add_watch,
@@ -53,10 +52,8 @@ class Surveyor:
             self._handle_all(self._channel.take())
             while True:
                 self._epoll.modify(self._channel.fileno(), self._channel.events())
-                for fd, events in self._epoll.poll(self._pause_s()):
-                    if fd != self._channel.fileno():
-                        self._readers[fd]()
-                    elif events & ~select.EPOLLOUT:
+                for _, events in self._epoll.poll(self._pause_s()):
+                    if events & ~select.EPOLLOUT:
                         self._handle_all(self._channel.receive())
                 self._channel.flush()
                 self._watch.tick()
@@ -68,11 +65,6 @@ class Surveyor:
         """Return how long there is nothing to do, or -1 for ever."""
         pauses = (self._watch.next_tick_s(), self._following.next_tick_s())
         return min((pause for pause in pauses if pause >= 0), default=-1)
-
-    def read_from(self, fd: int, reader: Callable[[], None]) -> None:
-        """Have `reader` called whenever there is something to read from a descriptor."""
-        self._readers[fd] = reader
-        self._epoll.register(fd, select.EPOLLIN)
 
     def _handle_all(self, messages: list[dict[str, Any]]) -> None:
         for message in messages:
