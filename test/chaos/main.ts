@@ -15,6 +15,7 @@ const MINUTE_MS = 60_000;
 /** Set in the process that does the work: its directory, and whether it has a mount namespace of its own. */
 const INSIDE = 'VIVARIUM_CHAOS_DIRECTORY';
 const OWN_MOUNTS = 'VIVARIUM_CHAOS_OWN_MOUNTS';
+const WITH_OWN_MOUNTS = ['unshare', '--mount'];
 
 const { values } = parseArgs({
   options: {
@@ -35,9 +36,9 @@ process.exitCode = directory === undefined ? startInside() : await main(director
 function startInside(): number {
   process.on('SIGINT', () => undefined); // the work ends by it, and its result is waited for
   const home = mkdtempSync(path.join(tmpdir(), 'viv-chaos-'));
-  const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
+  const canMount = process.getuid?.() === 0 && canRun([...WITH_OWN_MOUNTS, 'true']);
   const command = [process.execPath, ...process.execArgv, import.meta.filename, ...process.argv.slice(2)];
-  const [program = '', ...args] = canMount ? ['unshare', '--mount', ...command] : command;
+  const [program = '', ...args] = canMount ? [...WITH_OWN_MOUNTS, ...command] : command;
   try {
     const env = { ...process.env, [INSIDE]: home, [OWN_MOUNTS]: canMount ? '1' : '' };
     const { status, error } = spawnSync(program, args, { stdio: 'inherit', env });
@@ -46,6 +47,10 @@ function startInside(): number {
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+function canRun([program = '', ...args]: readonly string[]): boolean {
+  return spawnSync(program, args).status === 0;
 }
 
 async function main(home: string): Promise<number> {

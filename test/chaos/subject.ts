@@ -49,7 +49,7 @@ export class Subject {
   readonly #parts: SubjectParts;
   readonly #openedAtMs = performance.now();
   #generation = 1;
-  /** Whether calls that returned no receipt may have made the generation grow. */
+  /** Whether a rollback or reset may have made it grow by a number that is not known. */
   #isGenerationSure = true;
   /** What the last receipt said about the next crash. */
   #unprotected: string | undefined;
@@ -138,7 +138,6 @@ export class Subject {
 
   async inspect(): Promise<void> {
     const found = await this.#call('inspect', {}, () => this.session.inspect());
-    this.#isGenerationSure = false;
     if (found === undefined) return this.beliefs.disturb();
     const numbers = found.filter(({ type }) => type === 'int');
     this.beliefs.observe(
@@ -154,7 +153,6 @@ export class Subject {
       const artifact = await this.session.exportTable(name);
       return text(await this.#parts.host.artifacts.open(artifact.id));
     });
-    this.#isGenerationSure = false;
     if (content === undefined) return this.beliefs.disturb();
     this.beliefs.observe('a table was exported with other rows', ({ variables }) => {
       const { frame } = (variables[name] ?? {}) as { frame?: { c: readonly number[] } };
@@ -245,7 +243,6 @@ export class Subject {
   }
 
   #unknown(program: Program, isComplete: boolean): void {
-    this.#isGenerationSure = false;
     this.#unprotected = 'not known';
     this.#hasUntold = true;
     this.beliefs.learnNothing(program, isComplete);
@@ -271,7 +268,7 @@ export class Subject {
     this.#hasUntold = false;
   }
 
-  /** It grows when the state did not simply go on, and only then. */
+  /** It grows when the state did not simply go on, and only then; what made it grow must have been told. */
   #checkGeneration({ state: { status, earlier, generation } }: Answer): void {
     const isSame = status === 'preserved' && earlier === undefined;
     const least = this.#generation + (isSame ? 0 : 1);

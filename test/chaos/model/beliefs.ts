@@ -207,7 +207,10 @@ function distinct(beliefs: readonly Belief[]): Belief[] {
 function afterRun(program: Program, answer: Answer, start: Belief, { state, isOwn }: Possible): Belief[] {
   const { outcome, hasRun, files } = answer;
   if (!hasRun) return [start];
-  const told = { ...start, untold: writtenBetween(start.state, state).filter((path) => !files.includes(path)) };
+  // Files are not looked for after a look, nor after a run that was stopped before it did anything.
+  const hasLooked = !program.isLook && answer.state.reason === undefined;
+  const written = hasLooked ? [] : [...start.untold, ...writtenBetween(start.state, state)];
+  const told = { ...start, untold: [...new Set(written)].filter((path) => !files.includes(path)).toSorted() };
   if (!isOwn) return [{ ...told, state, undo: null, uploaded: {} }];
   return changed(program, told, state, outcome.status === 'cancelled' || outcome.status === 'timed-out');
 }
