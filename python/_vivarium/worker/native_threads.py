@@ -8,6 +8,7 @@ from bisect import bisect_right
 
 from _vivarium.confine import kernel
 from _vivarium.record import Record
+from _vivarium.values.hints import Any
 
 TASKS = "/proc/self/task"
 MEMORY = "/proc/self/mem"
@@ -34,7 +35,8 @@ class NativeThreads:
 
     def __init__(self) -> None:
         self.libraries = Libraries()
-        self._known: dict[int, tuple[int, list[int], NativeThread]] = {}
+        self._place: int | None = None
+        self._known: dict[int, tuple[list[int], NativeThread]] = {}
 
     def others(self) -> list[NativeThread]:
         """Return all threads but the main one. Raises OSError where they cannot be listed."""
@@ -52,15 +54,15 @@ class NativeThreads:
 
     def python(self) -> str:
         """Return the file that holds the interpreter."""
-        return self.libraries.at(ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p).value or 0)
+        return self.libraries.at(_address(ctypes.pythonapi.Py_IsInitialized))
 
     def _look_at(self, tid: int, memory: int) -> NativeThread:
         head, size = ctypes.c_uint64(), ctypes.c_uint64()
         try:
             kernel.syscall("get_robust_list", tid, ctypes.byref(head), ctypes.byref(size))
             known = self._known.get(tid)
-            if known is not None and _read(memory, head.value + known[0], 2 * WORD) == known[1]:
-                return known[2]
+            if known is not None and _read(memory, head.value + (self._place or 0) * WORD, 2 * WORD) == known[0]:
+                return known[1]
             words = _read(memory, head.value, DESCRIPTOR_BYTES)
         except OSError:  # it has ended, or its C library keeps no such list
             return NativeThread(tid, head.value, 0, "")
@@ -71,18 +73,26 @@ class NativeThreads:
         if os.path.basename(library).startswith(CXX_RUNTIMES):
             library = self._starter_of(words[place + 1], memory)
         found = NativeThread(tid, head.value, words[place], library)
-        self._known[tid] = (place * WORD, words[place : place + 2], found)
+        self._known[tid] = (words[place : place + 2], found)
         return found
 
     def _start_routine(self, words: list[int]) -> int | None:
-        """Return the place of the only pointer to code, or None if there is not exactly one."""
+        """Return the place of the start routine, or None if that cannot be told. It is the same for all threads."""
         for is_fresh in (False, True):
             if is_fresh:
                 self.libraries.read()
-            places = [place for place, word in enumerate(words[:-1]) if self.libraries.is_code(word)]
-            if len(places) == 1:
-                return places[0]
+            if self._place is None:
+                self._place = self._find_place(words)
+            if self._place is not None and self.libraries.is_code(words[self._place]):
+                return self._place
         return None
+
+    def _find_place(self, words: list[int]) -> int | None:
+        """Return the place of the only pointer to code. One to the C library itself may be left from another thread."""
+        own = self.libraries.at(_address(ctypes.pythonapi.getpid))
+        code = {place: word for place, word in enumerate(words[:-1]) if self.libraries.is_code(word)}
+        places = [place for place, word in code.items() if self.libraries.at(word) != own] or list(code)
+        return places[0] if len(places) == 1 else None
 
     def _starter_of(self, state: int, memory: int) -> str:
         """Return who started a `std::thread`: the library with the virtual table of the state that it was given."""
@@ -160,6 +170,10 @@ def is_idle(thread: NativeThread) -> bool:
     except (OSError, ValueError):  # it has ended, or the kernel does not tell
         return False
     return any(thread.start < word < thread.start + START_ROUTINE_BYTES for word in stack)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _read(memory: int, address: int, size: int) -> list[int]:

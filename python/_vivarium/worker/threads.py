@@ -17,7 +17,7 @@ from _vivarium.worker.python_threads import PythonThread
 Obstacle = tuple[str, str]  # what prevents a twin, and what to do about it
 
 PATIENCE_S = 0.02  # threads fall asleep or end a moment after their work is done, later on a busy machine
-ENDING_S = 0.1
+ENDING_S = 0.25  # of a busy machine; on an idle one threads end within a millisecond
 PAUSE_S = 0.0002
 # How far the identity of a thread and the head of its list of locks can be apart: both lie in one structure.
 DESCRIPTOR_BYTES = 0x1000
