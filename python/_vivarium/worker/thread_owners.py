@@ -7,8 +7,8 @@ import os
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
 
-SURVIVES = "survives"  # it ends or renews its threads around a fork by itself, whatever they do
-SURVIVES_IDLE = "survives-idle"  # the same, but work that a thread has begun is lost
+SURVIVES = "survives"  # it renews its threads after a fork by itself, and they work only while the main thread waits
+SURVIVES_IDLE = "survives-idle"  # the same, but it also works in the background, and work that has begun is lost
 ENDED_FIRST = "ended-first"  # it hangs in a copy, unless its threads are ended before
 DIES = "dies"  # it hangs or crashes in a copy
 
@@ -20,7 +20,7 @@ LIBRARIES: tuple[tuple[str, str, str, str], ...] = (
     ("libiomp5", SURVIVES, "OpenMP", KEEP),
     ("libomp", SURVIVES, "OpenMP", KEEP),
     ("libarrow.", SURVIVES_IDLE, "Arrow", "read to the end, or close the reader, before the cell ends"),
-    ("workqueue.", SURVIVES_IDLE, "Numba", KEEP),
+    ("workqueue.", SURVIVES, "Numba", KEEP),
     ("libgomp", ENDED_FIRST, "OpenMP", KEEP),
     ("_polars_runtime", DIES, "polars", f"polars keeps them until the session ends: {KEEP}"),
     ("polars", DIES, "polars", f"polars keeps them until the session ends: {KEEP}"),

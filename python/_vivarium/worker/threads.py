@@ -16,7 +16,8 @@ from _vivarium.worker.python_threads import PythonThread
 
 Obstacle = tuple[str, str]  # what prevents a twin, and what to do about it
 
-PATIENCE_S = 0.02  # threads fall asleep or end a moment after their work is done, later on a busy machine
+PATIENCE_S = 0.1  # threads fall asleep or end a moment after their work is done, later on a busy machine
+IMPATIENCE_S = 0.002  # if that was waited for in vain before
 ENDING_S = 0.25  # of a busy machine; on an idle one threads end within a millisecond
 PAUSE_S = 0.0002
 # How far the identity of a thread and the head of its list of locks can be apart: both lie in one structure.
@@ -31,9 +32,10 @@ class Threads:
 
     def __init__(self) -> None:
         self._native = NativeThreads()
+        self._awaited = ""  # what did not pass in time
 
     def obstacle(self) -> Obstacle | None:
-        """Return why a copy could not go on, if so. Ends nothing, and waits 20 ms at most."""
+        """Return why a copy could not go on, if so. Ends nothing, and waits for 100 ms at most."""
         return self._look()[0]
 
     def settle(self) -> Obstacle | None:
@@ -57,11 +59,15 @@ class Threads:
             return _sum_up([refusal]), [], []
         if native_threads.count() == 1:
             return None, [], []
-        until = time.monotonic() + PATIENCE_S
+        begun = time.monotonic()
         while True:
             survey = self._survey()
-            if not survey.passing or survey.staying or time.monotonic() > until:
-                return _sum_up(survey.staying + survey.passing), survey.ending, survey.pools
+            obstacle = _sum_up(survey.staying + survey.passing)
+            if obstacle is None or survey.staying:
+                return obstacle, survey.ending, survey.pools
+            if time.monotonic() - begun > (IMPATIENCE_S if obstacle[0] == self._awaited else PATIENCE_S):
+                self._awaited = obstacle[0]
+                return obstacle, [], []
             time.sleep(PAUSE_S)
 
     def _survey(self) -> _Survey:
