@@ -42,6 +42,9 @@ def pause_openmp(libraries: list[str]) -> None:
 
 def forget() -> None:
     """In a copy that takes over: drop what belonged to processes and threads that are gone."""
+    if any(f"{package}.reusable_executor" in sys.modules for package in LOKY):
+        for directory in ("/dev/shm", os.environ.get("TMPDIR", "/tmp")):
+            attempt(lambda directory=directory: _remove_leftovers(directory))
     for package in LOKY:
         executor = member(f"{package}.reusable_executor", "_executor")
         if executor is not None:
@@ -81,6 +84,25 @@ def _end_monitor(monitor: Any, until: float) -> None:
 def _close(executor: Any) -> None:
     """Have an executor without threads refuse work: a program that kept a reference to it would wait for ever."""
     state_of(state_of(executor)["_flags"])["shutdown"] = True
+
+
+def _remove_leftovers(directory: str) -> None:
+    """Remove the arrays and semaphores of joblib whose process is gone, as is the tracker that would remove them."""
+    import re
+    import shutil
+
+    for name in os.listdir(directory):
+        owner = re.match(r"(?:joblib_memmapping_folder_|sem\.loky-)(\d+)[_-]", name)
+        if owner is None:
+            continue
+        try:
+            os.kill(int(owner[1]), 0)
+        except ProcessLookupError:
+            path = os.path.join(directory, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
 
 
 def _leave(tracker: dict[str, Any]) -> None:

@@ -11,7 +11,9 @@ afterAll(() => laboratory?.close());
 const WORKERS = `
 import os
 from joblib import Parallel, delayed
-pids = sorted(set(Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(20))))`;
+from joblib.externals.loky import reusable_executor
+Parallel(n_jobs=2)(delayed(abs)(i) for i in range(4))
+pids = set(reusable_executor._executor._processes)`;
 const OPENMP = `
 import ctypes, glob, os, sklearn
 openmp = ctypes.CDLL(glob.glob(f"{os.path.dirname(os.path.dirname(sklearn.__file__))}/scikit_learn.libs/libgomp*")[0])
@@ -25,9 +27,9 @@ region()`;
 test('joblib keeps its processes from run to run, although each run gets a twin', async () => {
   await using subject = await laboratory.open();
   expect((await subject.run(WORKERS)).state).not.toHaveProperty('unprotected');
-  await subject.run('before = set(pids)');
+  await subject.run('before = pids');
   await subject.run(WORKERS);
-  expect(await subject.evaluate('set(pids) <= before')).toBe('True');
+  expect(await subject.evaluate('pids == before, len(pids)')).toBe('(True, 2)');
   expect((await subject.run('os.abort()')).state.status).toBe('restored'); // the twins were real
 });
 
@@ -44,6 +46,21 @@ test('a crash while joblib works leaves no noise behind, again and again', async
     expect(again.state).not.toHaveProperty('unprotected');
     expect(await subject.evaluate('total')).toBe(`${round}`);
   }
+});
+
+test('a crash while joblib works on large arrays leaves nothing of them behind', async () => {
+  await using subject = await laboratory.open();
+  await subject.run('import glob, os, numpy\nfrom joblib import Parallel, delayed\nbig = numpy.zeros(3_000_000)');
+  const lost = await subject.run(`
+def tasks():
+    for i in range(20):
+        if i == 15:
+            print(len(glob.glob("/dev/shm/*joblib*") + glob.glob("/tmp/joblib*")), flush=True)
+            os.abort()
+        yield delayed(len)(big)
+Parallel(n_jobs=2)(tasks())`);
+  expect(lost).toMatchObject({ logs: { stdout: '1\n' }, state: { status: 'restored' } });
+  expect(await subject.evaluate('os.listdir("/dev/shm"), glob.glob("/tmp/joblib*")')).toBe('([], [])');
 });
 
 test('an executor of joblib that a program kept refuses work after a restore, instead of waiting for ever', async () => {
