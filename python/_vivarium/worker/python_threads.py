@@ -20,14 +20,14 @@ FORGETS = "forgets"  # it may go on: a copy is made to forget it
 PASSES = "passes"  # it may well be idle or gone in a moment
 STAYS = "stays"
 
-POOL = ("an open multiprocessing Pool", "close pools with `with Pool() as pool:`")
-PROCESSES = ("an open ProcessPoolExecutor", "close executors with `with ProcessPoolExecutor() as executor:`")
-QUEUE = ("a multiprocessing Queue that was written to", "call `queue.close()` and `queue.join_thread()` after use")
-TIMER = ("a Timer that has not fired yet", "`cancel()` it or wait for it with `join()`")
-WORKING = ("a ThreadPoolExecutor that is still working", "wait for its futures before the cell ends")
-JOBLIB = ("joblib workers that are still working", "wait for the results before the cell ends")
-TQDM = ("tqdm's monitor thread", "set `tqdm.monitor_interval = 0` first")
-LIVE = ("a live thread", "`join()` threads before the cell ends")
+POOL = ("an open multiprocessing Pool", "Close pools with `with Pool() as pool:`.")
+PROCESSES = ("an open ProcessPoolExecutor", "Close executors with `with ProcessPoolExecutor() as executor:`.")
+QUEUE = ("a multiprocessing Queue that was written to", "Call `close()` and `join_thread()` of queues after use.")
+TIMER = ("a Timer that has not fired yet", "Cancel timers, or wait for them with `join()`.")
+WORKING = ("a ThreadPoolExecutor that is still working", "Wait for its futures before the cell ends.")
+JOBLIB = ("joblib workers that are still working", "Wait for their results before the cell ends.")
+TQDM = ("tqdm's monitor thread", "Set `tqdm.tqdm.monitor_interval = 0` first.")
+LIVE = ("a live thread", "Wait for threads with `join()` before the cell ends.")
 
 BY_MODULE = {
     "multiprocessing.pool": POOL,
@@ -125,7 +125,7 @@ def _judge_worker(frame: FrameType, worker: object) -> tuple[str, str, str]:
     if executor is None:
         return (PASSES, *LIVE)
     if type(executor) is not member("concurrent.futures.thread", "ThreadPoolExecutor"):
-        return (STAYS, f"an open {type_name(executor)}", "call its `shutdown()` after use")
+        return (STAYS, f"an open {type_name(executor)}", "Call its `shutdown()` after use.")
     return (ENDS if queue.empty() else PASSES, *WORKING)
 
 

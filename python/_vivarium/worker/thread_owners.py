@@ -12,24 +12,27 @@ SURVIVES_IDLE = "survives-idle"  # the same, but it also works in the background
 ENDED_FIRST = "ended-first"  # it hangs in a copy, unless its threads are ended before
 DIES = "dies"  # it hangs or crashes in a copy
 
-KEEP = "write what took long to compute to a file"
+KEEP = "Write what took long to compute to a file."
+END = "End them, or write what took long to compute to a file."
+POLARS = "They stay until the session ends: write what took long to compute to a file."
+DUCKDB = "Call `close()` of each connection after use (`duckdb.close()` for the default one)."
 LIBRARIES: tuple[tuple[str, str, str, str], ...] = (
     # beginning of the file name, fate, name, remedy
     ("libscipy_openblas", SURVIVES, "OpenBLAS", KEEP),
     ("libopenblas", SURVIVES, "OpenBLAS", KEEP),
     ("libiomp5", SURVIVES, "OpenMP", KEEP),
     ("libomp", SURVIVES, "OpenMP", KEEP),
-    ("libarrow.", SURVIVES_IDLE, "Arrow", "read to the end, or close the reader, before the cell ends"),
+    ("libarrow.", SURVIVES_IDLE, "Arrow", "Read to the end, or close the reader, before the cell ends."),
     ("workqueue.", SURVIVES, "Numba", KEEP),
     ("libgomp", ENDED_FIRST, "OpenMP", KEEP),
-    ("_polars_runtime", DIES, "polars", f"polars keeps them until the session ends: {KEEP}"),
-    ("polars", DIES, "polars", f"polars keeps them until the session ends: {KEEP}"),
-    ("_duckdb", DIES, "DuckDB", "`close()` each connection after use (`duckdb.close()` for the default one)"),
-    ("duckdb", DIES, "DuckDB", "`close()` each connection after use (`duckdb.close()` for the default one)"),
+    ("_polars_runtime", DIES, "polars", POLARS),
+    ("polars", DIES, "polars", POLARS),
+    ("_duckdb", DIES, "DuckDB", DUCKDB),
+    ("duckdb", DIES, "DuckDB", DUCKDB),
 )
 NUMBA = (
     "the OpenMP threads of Numba",
-    "set `numba.config.THREADING_LAYER = 'workqueue'` before the first parallel function runs",
+    "Set `numba.config.THREADING_LAYER = 'workqueue'` before the first parallel function runs.",
 )
 # Packages with code in C that start no threads, or threads that survive a fork.
 HARMLESS_PACKAGES = frozenset(
@@ -44,7 +47,7 @@ def fate_of(path: str) -> tuple[str, str, str]:
     for beginning, fate, name, remedy in LIBRARIES:
         if file.startswith(beginning):
             return fate, f"the threads of {name}", remedy
-    return DIES, f"threads of {file[:80] or 'an unknown library'}", f"end them, or {KEEP}"
+    return DIES, f"threads of {file[:80] or 'an unknown library'}", END
 
 
 def refusal() -> tuple[str, str] | None:

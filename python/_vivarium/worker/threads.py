@@ -143,7 +143,7 @@ def _sum_up(obstacles: list[Obstacle]) -> Obstacle | None:
     whats = list(dict.fromkeys(what for what, _ in obstacles))
     remedies = list(dict.fromkeys(remedy for _, remedy in obstacles))
     more = [f"{len(whats) - NAMED} more"] if len(whats) > NAMED else []
-    return f"a twin would not have {_listed([*whats[:NAMED], *more])}", "; ".join(remedies[:NAMED])
+    return f"a twin would not have {_listed([*whats[:NAMED], *more])}", " ".join(remedies[:NAMED])
 
 
 def _listed(names: list[str]) -> str:

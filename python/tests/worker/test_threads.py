@@ -108,7 +108,7 @@ class PythonThreadsTest(unittest.TestCase):
             made.get()
             return made
 
-        for make, what, remedy in ((timer, "Timer", "cancel"), (pool, "Pool", "with Pool"), (queue, "Queue", "close")):
+        for make, what, remedy in ((timer, "Timer", "Cancel"), (pool, "Pool", "with Pool"), (queue, "Queue", "close")):
             found = settled(make)
             assert found is not None
             self.assertIn(what, found[0])

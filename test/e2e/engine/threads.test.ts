@@ -113,14 +113,6 @@ reader.read_next_batch().num_rows > 0`);
   expect(reading.state.unprotected).toMatch(/a twin would not have a live thread/);
 });
 
-test('a remedy is told once, the reason after each run', async () => {
-  await using subject = await laboratory.open();
-  const start = 'import threading; timer = threading.Timer(60, print); timer.daemon = True; timer.start()';
-  expect((await subject.run(start)).state.unprotected).toMatch(/a Timer .* To be safe again: `cancel\(\)`/);
-  expect((await subject.run('x = 1')).state.unprotected).toBe('a twin would not have a Timer that has not fired yet');
-  expect((await subject.run('timer.cancel(); timer.join()')).state).not.toHaveProperty('unprotected');
-});
-
 test('a program that shows all warnings sees none about a twin', async () => {
   await using subject = await laboratory.open();
   await subject.run(`
