@@ -6,17 +6,14 @@ import os
 import resource
 import signal
 import sys
-import threading
 
-from _vivarium.values.text import attempt
+from _vivarium.worker import thread_endings
 from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.worker.memory import anonymous_bytes, private_bytes
 from _vivarium.worker.snapshots import Manifest, Snapshots
+from _vivarium.worker.threads import Obstacle, Threads, fork
 
 ROLLBACK_FILES = 2000
-# Why there is no twin, and what the program can do about it. The second part is told once.
-Obstacle = tuple[str, str]
-THREADS_REMEDY = "Join or stop the threads; the next run is protected then."
 MEMORY_REMEDY = "Delete what is not needed any more, or raise memoryMb."
 FORK_REMEDY = "End processes that earlier runs have left behind, or raise the limits of the session."
 
@@ -36,6 +33,7 @@ class Twins:
         self._previous: int | None = None
         self._present_bytes = self._previous_bytes = 0  # what each of them can hold for itself at most
         self._dropped: list[int] = []
+        self._threads = Threads()
         self._snapshots = Snapshots(settings.workspace, settings.rollback, ROLLBACK_FILES)
         self._manifest: Manifest | str = "no copy of the files was made"
         self._previous_manifest: Manifest | str | None = None
@@ -64,7 +62,7 @@ class Twins:
     def foresee(self) -> None:
         """Find out, after a change, what prevents a twin of the present state. A fork that failed may fail again."""
         if self._is_stale:
-            self.problem = self._obstacle() or self._failure
+            self.problem = self._threads.obstacle() or self._memory_obstacle() or self._failure
 
     def make(self) -> int | None:
         """Fork a copy. Returns its pid, None if that is not possible now, or 0 in the copy once it is woken.
@@ -72,7 +70,7 @@ class Twins:
         Without a copy the state stays due for one.
         """
         self._reap()
-        self.problem = self._obstacle()
+        self.problem = self._threads.settle() or self._memory_obstacle()
         if self.problem is not None:
             return None
         self._make_room()
@@ -116,9 +114,6 @@ class Twins:
         self._snapshots.restore(Manifest({}))
         return "restored"
 
-    def _obstacle(self) -> Obstacle | None:
-        return _thread_obstacle() or self._memory_obstacle()
-
     def _memory_obstacle(self) -> Obstacle | None:
         """The control group holds twice the limit: the program may use one half, and its twins the other."""
         used = self._used()
@@ -157,6 +152,7 @@ class Twins:
         signal.sigwait({signal.SIGUSR1})
         if randomness is not None:  # forking reseeds `random`, but a twin must have the same state
             sys.modules["random"].setstate(randomness)
+        thread_endings.forget()
         self._present = self._previous = None
         self._dropped = []
         self._previous_manifest = None
@@ -189,30 +185,6 @@ def _fork_from_reserve() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard))
     try:
-        return os.fork()
+        return fork()
     finally:
         resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))  # in both processes
-
-
-def _thread_obstacle() -> Obstacle | None:
-    threads = _thread_count() - 1
-    if threads <= _arrow_threads():
-        return None
-    return f"{threads} live threads besides the main one: a copy would not have them", THREADS_REMEDY
-
-
-def _thread_count() -> int:
-    try:
-        return os.stat("/proc/self/task").st_nlink - 2  # listing them takes ten times as long
-    except OSError:  # an enclosure without /proc: threads of C code stay unseen
-        return threading.active_count()
-
-
-def _arrow_threads() -> int:
-    """Return how many threads may belong to Arrow's pools. Copies create those again."""
-    arrow = sys.modules.get("pyarrow.lib")
-    if arrow is None or len(sys._current_frames()) > 1:  # Python knows of others
-        return 0
-    found = [0]
-    attempt(lambda: found.append(int(arrow.cpu_count()) + int(arrow.io_thread_count())))
-    return found[-1]

@@ -108,7 +108,7 @@ test('live threads keep a twin from being made: that is said, and a crash then s
   const warned = await subject.run(
     'import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); x = 41',
   );
-  expect(warned.state.unprotected).toMatch(/1 live thread/);
+  expect(warned.state.unprotected).toMatch(/a live thread/);
   const lost = await subject.run('import os; os._exit(0)');
   expect(lost).toMatchObject({ outcome: { status: 'crashed', exitCode: 0 }, state: { status: 'lost', generation: 2 } });
   const fresh = await subject.run('x');

@@ -15,11 +15,11 @@ test('a live thread is named by the receipt of the very run that brings it, and 
   await subject.run('x = 0');
   const first = await subject.run(`${THREAD}; x = 1`);
   expect(first.state).toMatchObject({
-    unprotected: expect.stringMatching(/1 live thread/) as unknown,
+    unprotected: expect.stringMatching(/a live thread/) as unknown,
     remedy: expect.any(String) as unknown,
   });
   const second = await subject.run('x');
-  expect(second.state.unprotected).toMatch(/1 live thread/);
+  expect(second.state.unprotected).toMatch(/a live thread/);
   expect(second.state).not.toHaveProperty('remedy');
 });
 

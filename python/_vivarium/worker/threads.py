@@ -1,0 +1,150 @@
+"""Decides whether the threads of this process allow a twin, and ends those that can be ended before the fork.
+
+A fork copies one thread. So each of the others must be known by its owner, and the owner must be known to go on in a
+copy. If one is not, there is no twin and the receipt says so.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from _vivarium.worker import native_threads, python_threads, thread_endings, thread_owners
+from _vivarium.worker.native_threads import NativeThread, NativeThreads
+from _vivarium.worker.python_threads import PythonThread
+
+Obstacle = tuple[str, str]  # what prevents a twin, and what to do about it
+
+PATIENCE_S = 0.1  # threads fall asleep or end a moment after their work is done, later on a busy machine
+IMPATIENCE_S = 0.002  # if that was waited for in vain before
+ENDING_S = 0.25  # of a busy machine; on an idle one threads end within a millisecond
+PAUSE_S = 0.0002
+# How far the identity of a thread and the head of its list of locks can be apart: both lie in one structure.
+DESCRIPTOR_BYTES = 0x1000
+NAMED = 3
+STUCK = ("threads that do not end", thread_owners.KEEP)
+FORK_WARNING = ("ignore", None, DeprecationWarning, None, 0)
+
+
+class Threads:
+    """The threads of this process besides the main one."""
+
+    def __init__(self) -> None:
+        self._native = NativeThreads()
+        self._awaited = ""  # what did not pass in time
+
+    def obstacle(self) -> Obstacle | None:
+        """Return why a copy could not go on, if so. Ends nothing, and waits for 100 ms at most."""
+        return self._look()[0]
+
+    def settle(self) -> Obstacle | None:
+        """End what can be ended. Returns why a copy could not go on, if so."""
+        until = time.monotonic() + ENDING_S
+        while True:
+            obstacle, ending, pools = self._look()
+            if obstacle is not None or not (ending or pools):
+                return obstacle
+            if time.monotonic() > until:
+                return _sum_up([STUCK])
+            if pools:
+                thread_endings.pause_openmp(self._native.libraries.paths("libgomp"))
+            thread_endings.end(ending, until)
+            time.sleep(PAUSE_S)
+
+    def _look(self) -> tuple[Obstacle | None, list[PythonThread], list[NativeThread]]:
+        """Return what prevents a copy, and the threads that must be ended before."""
+        refusal = thread_owners.refusal()
+        if refusal is not None:
+            return _sum_up([refusal]), [], []
+        if native_threads.count() == 1:
+            return None, [], []
+        begun = time.monotonic()
+        while True:
+            survey = self._survey()
+            obstacle = _sum_up(survey.staying + survey.passing)
+            if obstacle is None or survey.staying:
+                return obstacle, survey.ending, survey.pools
+            if time.monotonic() - begun > (IMPATIENCE_S if obstacle[0] == self._awaited else PATIENCE_S):
+                self._awaited = obstacle[0]
+                return obstacle, [], []
+            time.sleep(PAUSE_S)
+
+    def _survey(self) -> _Survey:
+        survey = _Survey()
+        python = python_threads.running()
+        for thread in python.values():
+            survey.add_python(thread)
+        try:
+            natives = self._native.others()
+        except OSError:
+            survey.add_unseen()
+            return survey
+        for native in natives:
+            if not any(0 <= native.descriptor - ident < DESCRIPTOR_BYTES for ident in python):
+                survey.add_native(native, is_python=native.library == self._native.python())
+        return survey
+
+
+class _Survey:
+    """What the threads of this process mean for a copy at one moment."""
+
+    def __init__(self) -> None:
+        self.staying: list[Obstacle] = []
+        self.passing: list[Obstacle] = []
+        self.ending: list[PythonThread] = []
+        self.pools: list[NativeThread] = []
+
+    def add_python(self, thread: PythonThread) -> None:
+        """Add a thread that runs Python code."""
+        if thread.fate == python_threads.ENDS:
+            self.ending.append(thread)
+        elif thread.fate != python_threads.FORGETS:
+            group = self.passing if thread.fate == python_threads.PASSES else self.staying
+            group.append((thread.what, thread.remedy))
+
+    def add_native(self, thread: NativeThread, *, is_python: bool) -> None:
+        """Add a thread that runs no Python code."""
+        if is_python:  # it is about to start or to end, or has never run more than a function in C
+            self.passing.append(python_threads.LIVE)
+            return
+        fate, what, remedy = thread_owners.fate_of(thread.library)
+        if fate == thread_owners.ENDED_FIRST:
+            self.pools.append(thread)
+        elif fate == thread_owners.DIES:
+            group = self.staying if thread.library else self.passing  # one that has just ended is not known any more
+            group.append((what, remedy))
+        elif fate == thread_owners.SURVIVES_IDLE and not native_threads.is_idle(thread):
+            self.passing.append((f"{what}, which are still working", remedy))
+
+    def add_unseen(self) -> None:
+        """Add what may be there on a machine that shows no threads."""
+        package = thread_owners.unseen(sys.modules)
+        if package is not None:
+            self.staying.append((f"threads of {package}, if it has any: they cannot be seen here", thread_owners.KEEP))
+
+
+def fork() -> int:
+    """Fork, without the warning of Python 3.12 and later about threads: each of them has been looked at."""
+    filters = sys.modules["warnings"].filters if "warnings" in sys.modules else None
+    if type(filters) is not list or native_threads.count() == 1:
+        return os.fork()
+    filters.insert(0, FORK_WARNING)  # the functions of `warnings` would also forget which warnings were shown
+    try:
+        return os.fork()
+    finally:
+        if filters and filters[0] is FORK_WARNING:
+            del filters[0]
+
+
+def _sum_up(obstacles: list[Obstacle]) -> Obstacle | None:
+    if not obstacles:
+        return None
+    whats = list(dict.fromkeys(what for what, _ in obstacles))
+    remedies = list(dict.fromkeys(remedy for _, remedy in obstacles))
+    more = [f"{len(whats) - NAMED} more"] if len(whats) > NAMED else []
+    return f"a twin would not have {_listed([*whats[:NAMED], *more])}", " ".join(remedies[:NAMED])
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
