@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Laboratory, type Subject } from './laboratory.ts';
-import { processesOf } from './processes.ts';
+import { isRunning, processesOf, workerOf } from './processes.ts';
 
 let laboratory: Laboratory;
 beforeAll(async () => {
@@ -169,9 +169,10 @@ test.for([
   await using subject = await laboratory.open(limits);
   await subject.run('x = 41');
   await subject.run(FORGE_DONE);
+  const worker = workerOf(subject);
   const forged = await subject.run(`import time\nforge()\n${body}`, { timeoutMs: 20_000 });
   expect(forged.outcome.status).toBe('succeeded'); // as the forged report says
-  await sleep(2000);
+  await expect.poll(() => isRunning(worker), { timeout: 30_000 }).toBe(false);
   const next = await subject.run('print(x)');
   expect(next).toMatchObject({
     outcome: { status: 'succeeded' },
