@@ -66,6 +66,15 @@ class Admission(Record):
     twins: bool
     is_first: bool  # tries the walls before anything runs behind them
 
+    def limits(self) -> dict[str, int]:
+        """Return the limits as they were asked for."""
+        return {
+            "memoryMb": self.memory_bytes >> 20,
+            "processes": self.processes - 2 * OWN_PROCESSES,
+            "openFiles": self.open_files - OWN_FDS,
+            "fileMb": self.file_bytes >> 20,
+        }
+
 
 def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     """In a fresh fork: enter the enclosure and do all that needs no session. Returns the new numbers of both ends."""

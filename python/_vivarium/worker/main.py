@@ -17,10 +17,12 @@ import time
 
 from _vivarium import protocol
 from _vivarium.cell import source, trace
+from _vivarium.cell.limit_notes import limit_note
 from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
+from _vivarium.display.frames import result_frame
 from _vivarium.display.publisher import Publisher
 from _vivarium.ledger.describe import inspect_variables
 from _vivarium.ledger.ledger import Ledger
@@ -30,8 +32,6 @@ from _vivarium.values.encode import encode_value
 from _vivarium.values.frames import export_frame, summarize_frames
 from _vivarium.values.hints import Any
 from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
-from _vivarium.worker.limit_notes import limit_note
-from _vivarium.worker.results import result_frame
 from _vivarium.worker.temporary import empty_temporary
 from _vivarium.worker.twins import Twins
 
@@ -82,14 +82,14 @@ class Worker:
         self._has_touched = False
         self._lingers = False
         self._is_rehearsal = False
-        self._admission: Admission | None = None
+        self._limits: dict[str, int] | None = None
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM, on_cut=self._send_cut)
         notebook.install(builtins, self._publisher)
         self._warm()
 
     def serve(self, admission: Admission) -> None:
         """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
-        self._admission = admission
+        self._limits = admission.limits()
         self._twins.admit(admission)
         self._runner.take_channels()
         if self._has_own_root:
@@ -180,7 +180,7 @@ class Worker:
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
     def _note_on(self, error: BaseException) -> str | None:
-        return None if self._admission is None else limit_note(error, self._admission)
+        return None if self._limits is None else limit_note(error, self._limits)
 
     def _execute(self, request: dict) -> None:
         prepared = source.prepare(
@@ -240,7 +240,7 @@ class Worker:
 
     def _send_item(self, item: dict) -> None:
         """Send an item. The value of a cell is sent with the end of the cell."""
-        self._results.append(result_frame(item, self._run_id))
+        self._results.append(protocol.encode(*result_frame(item, self._run_id)))
         if item["kind"] != "result":
             self._runner.flush()
             self._runner.order.await_read(self._stdout, self._stderr)  # what was printed before it comes before it

@@ -1,17 +1,16 @@
-"""Writes what a program shows as frames. The header stays small: long texts, pictures and charts follow it as bytes."""
+"""Puts what a program shows into frames. The header stays small: long texts, pictures and charts follow it."""
 
 from __future__ import annotations
 
 import json
 
-from _vivarium import protocol
 from _vivarium.values.hints import Any
 
 SHORT = 2_000  # characters of a text that stays in the header
 
 
-def result_frame(item: dict[str, Any], run: str) -> bytes:
-    """Return one frame for an item of the publisher."""
+def result_frame(item: dict[str, Any], run: str) -> tuple[dict[str, object], bytes]:
+    """Return the header and the payload for an item of the publisher."""
     header: dict[str, object] = {"type": "result", "id": run, "kind": item["kind"]}
     data: dict[str, str] = {}
     texts: list[tuple[str, bytes]] = []
@@ -35,4 +34,4 @@ def result_frame(item: dict[str, Any], run: str) -> bytes:
             header[name] = item[name]
     if item.get("wait"):
         header["wait"] = True
-    return protocol.encode(header, b"".join([*(content for _, content in (*texts, *pictures)), chart]))
+    return header, b"".join([*(content for _, content in (*texts, *pictures)), chart])

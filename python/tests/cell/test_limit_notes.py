@@ -7,10 +7,9 @@ import types
 import unittest
 from unittest import mock
 
-from _vivarium.worker.join import Admission
-from _vivarium.worker.limit_notes import limit_note
+from _vivarium.cell.limit_notes import limit_note
 
-LIMITS = Admission(False, 512 << 20, 1 << 30, 16, 68, 2 << 20, 0, (), False, True, False)
+LIMITS = {"memoryMb": 512, "processes": 8, "openFiles": 64, "fileMb": 2}
 PROCESSES = "The session may have 8 processes and threads (limits.processes)."
 
 

@@ -6,7 +6,6 @@ import errno
 import os
 
 from _vivarium.values.hints import Any
-from _vivarium.worker.join import OWN_FDS, OWN_PROCESSES, Admission
 
 _CHAIN = 10  # exceptions that are looked at, from the newest to its causes
 _SHM = "/dev/shm"
@@ -17,14 +16,17 @@ _cause, _context = BaseException.__dict__["__cause__"], BaseException.__dict__["
 _frames, _args = BaseException.__dict__["__traceback__"], BaseException.__dict__["args"]
 
 
-def limit_note(error: BaseException, admission: Admission) -> str | None:
-    """Return a sentence about the limit that an error or one of its causes comes from, if that is one of ours."""
+def limit_note(error: BaseException, limits: dict[str, int]) -> str | None:
+    """Return a sentence about the limit that an error or one of its causes comes from, if that is one of ours.
+
+    `limits` has `memoryMb`, `processes`, `openFiles` and `fileMb`, as the session was given them.
+    """
     seen: Any = error
     for _ in range(_CHAIN):
         if seen is None:
             return None
         try:
-            note = _note_on(seen, admission)
+            note = _note_on(seen, limits)
         except Exception:  # the program may have replaced what this needs; the error itself is told all the same
             return None
         if note is not None:
@@ -34,17 +36,16 @@ def limit_note(error: BaseException, admission: Admission) -> str | None:
     return None
 
 
-def _note_on(error: BaseException, admission: Admission) -> str | None:
+def _note_on(error: BaseException, limits: dict[str, int]) -> str | None:
     number = _errno_of(error)
-    megabytes = admission.memory_bytes >> 20
     if number == errno.EFBIG:
-        return f"One file may have {admission.file_bytes >> 20} MB (limits.fileMb)."
+        return f"One file may have {limits['fileMb']} MB (limits.fileMb)."
     if number == errno.EMFILE:
-        return f"A process may have {admission.open_files - OWN_FDS} files open (limits.openFiles)."
+        return f"A process may have {limits['openFiles']} files open (limits.openFiles)."
     if number == errno.ENOMEM or (number == errno.ENOSPC and _is_memory_full()):
-        return f"The session may use {megabytes} MB of memory (limits.memoryMb)."
+        return f"The session may use {limits['memoryMb']} MB of memory (limits.memoryMb)."
     if _is_no_thread(error) or (number == errno.EAGAIN and _forks(error)):
-        return f"The session may have {admission.processes - 2 * OWN_PROCESSES} processes and threads (limits.processes)."
+        return f"The session may have {limits['processes']} processes and threads (limits.processes)."
     return None
 
 
