@@ -21,8 +21,8 @@ from _vivarium.surveyor.processes import (
     inner_pid,
     main_thread_s,
     parent_pid,
-    shared_bytes_of,
     sample,
+    shared_bytes_of,
 )
 
 TICK_S = 0.1
