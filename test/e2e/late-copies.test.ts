@@ -133,7 +133,9 @@ test.skipIf(noSmallDisk !== null)(
     await expect(full.artifacts.open(file.id ?? '')).rejects.toMatchObject(failure);
     expect(await full.artifacts.list({ sessionId: session.id })).toEqual([]);
     await session.setVariables({ x: 1 }); // nobody sees the receipt of this run
-    for await (const _ of session.stream('print(1)')) break; // nor of this one
+    const events = session.stream('print(1)');
+    await events.next();
+    await events.return(); // nor of this one, which is left early
     const next = await session.runCode('1 + 1');
     expect(next.state).toMatchObject({
       status: 'preserved',
