@@ -7,11 +7,11 @@ import resource
 import signal
 import sys
 
-from _vivarium.worker import thread_endings
+from _vivarium.threads import endings
+from _vivarium.threads.obstacles import Obstacle, Threads, fork
 from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.worker.memory import anonymous_bytes, private_bytes
 from _vivarium.worker.snapshots import Manifest, Snapshots
-from _vivarium.worker.threads import Obstacle, Threads, fork
 
 ROLLBACK_FILES = 2000
 MEMORY_REMEDY = "Delete what is not needed any more, or raise memoryMb."
@@ -152,7 +152,7 @@ class Twins:
         signal.sigwait({signal.SIGUSR1})
         if randomness is not None:  # forking reseeds `random`, but a twin must have the same state
             sys.modules["random"].setstate(randomness)
-        thread_endings.forget()
+        endings.forget()
         self._present = self._previous = None
         self._dropped = []
         self._previous_manifest = None

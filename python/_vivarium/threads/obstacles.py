@@ -10,9 +10,9 @@ import os
 import sys
 import time
 
-from _vivarium.worker import native_threads, python_threads, thread_endings, thread_owners
-from _vivarium.worker.native_threads import NativeThread, NativeThreads
-from _vivarium.worker.python_threads import PythonThread
+from _vivarium.threads import endings, native, owners, running
+from _vivarium.threads.native import NativeThread, NativeThreads
+from _vivarium.threads.running import PythonThread
 
 Obstacle = tuple[str, str]  # what prevents a twin, and what to do about it
 
@@ -23,7 +23,7 @@ PAUSE_S = 0.0002
 # How far the identity of a thread and the head of its list of locks can be apart: both lie in one structure.
 DESCRIPTOR_BYTES = 0x1000
 NAMED = 3
-STUCK = ("threads that do not end", thread_owners.KEEP)
+STUCK = ("threads that do not end", owners.KEEP)
 FORK_WARNING = ("ignore", None, DeprecationWarning, None, 0)
 
 
@@ -48,16 +48,16 @@ class Threads:
             if time.monotonic() > until:
                 return _sum_up([STUCK])
             if pools:
-                thread_endings.pause_openmp(self._native.libraries.paths("libgomp"))
-            thread_endings.end(ending, until)
+                endings.pause_openmp(self._native.libraries.paths("libgomp"))
+            endings.end(ending, until)
             time.sleep(PAUSE_S)
 
     def _look(self) -> tuple[Obstacle | None, list[PythonThread], list[NativeThread]]:
         """Return what prevents a copy, and the threads that must be ended before."""
-        refusal = thread_owners.refusal()
+        refusal = owners.refusal()
         if refusal is not None:
             return _sum_up([refusal]), [], []
-        if native_threads.count() == 1:
+        if native.count() == 1:
             return None, [], []
         begun = time.monotonic()
         while True:
@@ -72,7 +72,7 @@ class Threads:
 
     def _survey(self) -> _Survey:
         survey = _Survey()
-        python = python_threads.running()
+        python = running.running()
         for thread in python.values():
             survey.add_python(thread)
         try:
@@ -80,9 +80,9 @@ class Threads:
         except OSError:
             survey.add_unseen()
             return survey
-        for native in natives:
-            if not any(0 <= native.descriptor - ident < DESCRIPTOR_BYTES for ident in python):
-                survey.add_native(native, is_python=native.library == self._native.python())
+        for each in natives:
+            if not any(0 <= each.descriptor - ident < DESCRIPTOR_BYTES for ident in python):
+                survey.add_native(each, is_python=each.library == self._native.python())
         return survey
 
 
@@ -97,37 +97,37 @@ class _Survey:
 
     def add_python(self, thread: PythonThread) -> None:
         """Add a thread that runs Python code."""
-        if thread.fate == python_threads.ENDS:
+        if thread.fate == running.ENDS:
             self.ending.append(thread)
-        elif thread.fate != python_threads.FORGETS:
-            group = self.passing if thread.fate == python_threads.PASSES else self.staying
+        elif thread.fate != running.FORGETS:
+            group = self.passing if thread.fate == running.PASSES else self.staying
             group.append((thread.what, thread.remedy))
 
     def add_native(self, thread: NativeThread, *, is_python: bool) -> None:
         """Add a thread that runs no Python code."""
         if is_python:  # it is about to start or to end, or has never run more than a function in C
-            self.passing.append(python_threads.LIVE)
+            self.passing.append(running.LIVE)
             return
-        fate, what, remedy = thread_owners.fate_of(thread.library)
-        if fate == thread_owners.ENDED_FIRST:
+        fate, what, remedy = owners.fate_of(thread.library)
+        if fate == owners.ENDED_FIRST:
             self.pools.append(thread)
-        elif fate == thread_owners.DIES:
+        elif fate == owners.DIES:
             group = self.staying if thread.library else self.passing  # one that has just ended is not known any more
             group.append((what, remedy))
-        elif fate == thread_owners.SURVIVES_IDLE and not native_threads.is_idle(thread):
+        elif fate == owners.SURVIVES_IDLE and not native.is_idle(thread):
             self.passing.append((f"{what}, which are still working", remedy))
 
     def add_unseen(self) -> None:
         """Add what may be there on a machine that shows no threads."""
-        package = thread_owners.unseen(sys.modules)
+        package = owners.unseen(sys.modules)
         if package is not None:
-            self.staying.append((f"threads of {package}, if it has any: they cannot be seen here", thread_owners.KEEP))
+            self.staying.append((f"threads of {package}, if it has any: they cannot be seen here", owners.KEEP))
 
 
 def fork() -> int:
     """Fork, without the warning of Python 3.12 and later about threads: each of them has been looked at."""
     filters = sys.modules["warnings"].filters if "warnings" in sys.modules else None
-    if type(filters) is not list or native_threads.count() == 1:
+    if type(filters) is not list or native.count() == 1:
         return os.fork()
     filters.insert(0, FORK_WARNING)  # the functions of `warnings` would also forget which warnings were shown
     try:

@@ -9,10 +9,10 @@ import sys
 import threading
 import time
 
+from _vivarium.threads.running import LOKY, TQDM, PythonThread, executor_of, state_of
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
 from _vivarium.values.text import attempt
-from _vivarium.worker.python_threads import LOKY, TQDM, PythonThread, executor_of, state_of
 
 OMP_PAUSE_HARD = 2
 TRACKERS = ("multiprocessing.resource_tracker", *(f"{package}.backend.resource_tracker" for package in LOKY))

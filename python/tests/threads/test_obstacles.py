@@ -16,8 +16,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
-from _vivarium.worker import native_threads, thread_owners
-from _vivarium.worker.threads import Obstacle, Threads, fork
+from _vivarium.threads import native, owners
+from _vivarium.threads.obstacles import Obstacle, Threads, fork
 
 from tests.confine.confined import in_child
 
@@ -123,7 +123,7 @@ class ExecutorTest(unittest.TestCase):
             executor = ThreadPoolExecutor(3)
             first = list(executor.map(abs, range(-50, 0)))
             found = Threads().settle()
-            count = native_threads.count()
+            count = native.count()
             again = list(executor.map(abs, range(-50, 0)))
             return [found, count, first == again, len(vars(executor)["_threads"]) <= 3]
 
@@ -170,7 +170,7 @@ class ExecutorTest(unittest.TestCase):
             loop = asyncio.new_event_loop()
             first = loop.run_until_complete(asyncio.to_thread(abs, -1))
             found = Threads().settle()
-            return [first, found, native_threads.count(), loop.run_until_complete(asyncio.to_thread(abs, -2))]
+            return [first, found, native.count(), loop.run_until_complete(asyncio.to_thread(abs, -2))]
 
         # The fork of an event loop's process would share its selector: the loop is made in the child.
         self.assertEqual(in_child(use), [1, None, 1, 2])
@@ -183,7 +183,7 @@ class ExecutorTest(unittest.TestCase):
             executor = Own(1)
             executor.submit(int).result()
             found = Threads().settle()
-            return [found and found[0], native_threads.count()]
+            return [found and found[0], native.count()]
 
         self.assertEqual(in_child(use), ["a twin would not have an open Own", 2])
 
@@ -202,7 +202,7 @@ class NativeThreadsTest(unittest.TestCase):
     def test_a_busy_thread_has_an_owner_too(self) -> None:
         def start() -> list[str]:
             threading.Thread(target=_spin, daemon=True).start()
-            threads = native_threads.NativeThreads()
+            threads = native.NativeThreads()
             return [str(each.library == threads.python()) for each in threads.others()]
 
         self.assertEqual(in_child(start), ["True"])
@@ -230,9 +230,9 @@ class UnseenTest(unittest.TestCase):
 
         module = ModuleType("strange.core")
         module.__spec__ = _ssl.__spec__
-        self.assertEqual(thread_owners.unseen({"strange.core": module}), "strange")
-        self.assertIsNone(thread_owners.unseen({"numpy.core": module, "_ssl": _ssl, "plain": ModuleType("plain")}))
-        self.assertIsNone(thread_owners.unseen(dict(sys.modules)))
+        self.assertEqual(owners.unseen({"strange.core": module}), "strange")
+        self.assertIsNone(owners.unseen({"numpy.core": module, "_ssl": _ssl, "plain": ModuleType("plain")}))
+        self.assertIsNone(owners.unseen(dict(sys.modules)))
 
 
 def _spin() -> None:
