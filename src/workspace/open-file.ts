@@ -5,7 +5,7 @@ import { VivariumError } from '../errors.ts';
 import type { WorkspaceFile } from './workspace.ts';
 
 /** Larger chunks copy no faster, and hashing one must not hold up the event loop. */
-const CHUNK_BYTES = 1 << 18;
+const CHUNK_BYTES = 1 << 17;
 
 /** A regular file, open for reading. It is read up to the size it had when it was opened, so that one that grows has an end. */
 export class OpenFile implements WorkspaceFile {

@@ -17,15 +17,23 @@ class EmptyTest(unittest.TestCase):
             for path in (f"{place}/file", f"{place}/prepared/fonts", f"{outside}/kept"):
                 with open(path, "w"):
                     pass
-            empty_temporary((place,), f"{place}/prepared")
+            empty_temporary((), (place,), f"{place}/prepared")
             self.assertEqual(os.listdir(place), ["prepared"])
             self.assertEqual((os.listdir(f"{place}/prepared"), os.listdir(outside)), (["fonts"], ["kept"]))
 
     def test_a_link_in_its_place_is_not_what_was_prepared(self) -> None:
         with tempfile.TemporaryDirectory() as place:
             os.symlink("/etc", f"{place}/prepared")
-            empty_temporary((place,), f"{place}/prepared")
+            empty_temporary((), (place,), f"{place}/prepared")
             self.assertEqual(os.listdir(place), [])
+
+    def test_what_leads_to_a_mount_stays(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            for path in (f"{place}/data/sets/mine", f"{place}/data2"):
+                os.makedirs(path)
+            empty_temporary((f"{place}/data//sets/mine/",), (place,), "")
+            self.assertEqual(os.listdir(place), ["data"])
+            self.assertTrue(os.path.isdir(f"{place}/data/sets/mine"))
 
 
 if __name__ == "__main__":

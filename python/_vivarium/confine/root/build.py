@@ -124,6 +124,8 @@ def _place(piece: _Piece) -> None:
         os.makedirs(target, exist_ok=True)
         mounts.tmpfs(target, *piece.tmpfs)
     else:
+        if os.path.islink(target):  # a session that had this /tmp before can have put it there
+            raise ValueError(f"{piece.target} is a link, so nothing can be mounted there")
         source = _OLD + piece.source
         if os.path.isdir(source):
             os.makedirs(target, exist_ok=True)
