@@ -143,6 +143,8 @@ class Watch:
         except OSError:  # out of descriptors, for one: look again next time
             cause = None
         if cause is not None:
+            if cause == "workspace":  # until it is measured at rest, the next run may find as much as there can be
+                self._tolerated[watched.disk.path] = watched.disk.ceiling
             self.remove(watched.name)
             self._overstepped(watched.name, cause, watched.last.leftovers)
         watched.next_s = time.monotonic() + watched.interval_s
