@@ -49,12 +49,19 @@ export class OpenFile implements WorkspaceFile {
     }
   }
 
-  /** Exactly `sizeBytes` bytes, or an error. The stream owns the file and closes it, even if nobody reads it. */
+  /** Exactly `sizeBytes` bytes, or an error. The stream owns the file: it is closed before `close`, even if nobody reads. */
   stream(): Readable {
-    const stream = Readable.from(this.#whole(), { objectMode: false });
-    // Not left to the generator: one that was never started does not clean up.
-    stream.once('close', () => void this[Symbol.asyncDispose]().catch(() => undefined)); // it was only read
+    const content = this.#whole();
+    const stream = new Readable({
+      read: () => void pushNext(stream, content),
+      destroy: (error, done) => void this.#closeThen(() => done(error)),
+    });
     return stream;
+  }
+
+  async #closeThen(done: () => void): Promise<void> {
+    await this[Symbol.asyncDispose]().catch(() => undefined); // it was only read
+    done();
   }
 
   async *#whole(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -72,6 +79,15 @@ export class OpenFile implements WorkspaceFile {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#handle.close();
+  }
+}
+
+async function pushNext(stream: Readable, content: AsyncGenerator<Uint8Array, void, undefined>): Promise<void> {
+  try {
+    const { done, value } = await content.next();
+    stream.push(done === true ? null : value);
+  } catch (error) {
+    stream.destroy(error as Error);
   }
 }
 
