@@ -88,6 +88,6 @@ export interface TableRequest {
 
 export interface Rollback {
   readonly generation: number;
-  /** `restored`, or `kept` with the reason why the files were not changed. */
+  /** `restored`, `restored in part` with what is not, or `kept` with the reason why the files were not changed. */
   readonly files: string;
 }

@@ -116,6 +116,10 @@ export const VariableSchema = z
 export const RollbackSchema = z
   .object({
     generation,
-    files: z.string().describe('`restored`, or `kept` with the reason why the files were left as they are.'),
+    files: z
+      .string()
+      .describe(
+        '`restored`, `restored in part` with what is not, or `kept` with the reason why the files were left as they are.',
+      ),
   })
   .meta({ id: 'Rollback', description: 'The result of undoing the last run that changed the state.' });

@@ -106,13 +106,11 @@ class Twins:
             return "kept"
         if isinstance(self._manifest, str):
             return f"kept: {self._manifest}"
-        self._snapshots.restore(self._manifest)
-        return "restored"
+        return _describe_restored(self._snapshots.restore(self._manifest))
 
     def clear_files(self) -> str:
         """Empty the workspace, as it was when the session began."""
-        self._snapshots.restore(Manifest({}))
-        return "restored"
+        return _describe_restored(self._snapshots.restore(Manifest({})))
 
     def _memory_obstacle(self) -> Obstacle | None:
         """The control group holds twice the limit: the program may use one half, and its twins the other."""
@@ -174,6 +172,14 @@ class Twins:
             except ChildProcessError:
                 pass  # collected by the program
             self._dropped.remove(pid)
+
+
+def _describe_restored(notes: list[str]) -> str:
+    """Say what became of the files, given what could not be restored."""
+    if not notes:
+        return "restored"
+    others = f", and {len(notes) - 1} more" if len(notes) > 1 else ""
+    return f"restored in part: not {notes[0]}{others}"
 
 
 def _random_state() -> object | None:

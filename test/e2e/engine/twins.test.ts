@@ -300,6 +300,14 @@ test('files above the size that a rollback covers are kept, which is said; the v
   expect(await subject.evaluate('x, open("new").read()')).toBe("(41, 'stays')");
 });
 
+test('a rollback that cannot bring every file back says so', async () => {
+  await using subject = await laboratory.open();
+  await subject.run('import os; open("a.txt", "w").write("one")');
+  const lost = 'for name in os.listdir("/.rollback"): os.remove("/.rollback/" + name)';
+  await subject.run(`open("a.txt", "w").write("two")\n${lost}`);
+  expect((await subject.session.rollback()).files).toBe('restored in part: not a.txt: No such file or directory');
+});
+
 test('there is nothing to roll back at the start, after a rollback, a restore or a reset', async () => {
   await using subject = await laboratory.open();
   const nothing = { code: 'NOTHING_TO_ROLL_BACK' };
