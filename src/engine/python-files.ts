@@ -1,5 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { VivariumError } from '../errors.ts';
+import { Once } from '../once.ts';
+import { describeFault, errnoOf } from '../workspace/errno.ts';
 
 /** `python` lies beside `src` and beside `dist`, so the path from both is the same. */
 const PACKAGE = new URL('../../python/_vivarium/', import.meta.url);
@@ -13,9 +16,16 @@ const KERNEL_FOLDERS = ['values', 'cell', 'display', 'display/chart', 'ledger', 
 /** Code that is sent into sessions as text, each a file of `python/_vivarium/payloads`. */
 export type Payload = 'context' | 'effects' | 'read_only_guard' | 'result_types';
 
-/** The text of a payload, which needs nothing but Python's standard library. */
+/** What the machine lacks. Any other fault is one of the file, which came with the package. */
+const MACHINE_FAULTS = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO']);
+
+const payloads = new Map<Payload, Once<string>>();
+
+/** The text of a payload, which needs nothing but Python's standard library. Its file is read once. */
 export function readPayload(name: Payload): Promise<string> {
-  return readFile(new URL(`payloads/${name}.py`, PACKAGE), 'utf8');
+  const reading = payloads.get(name) ?? new Once(() => readOwn(`payloads/${name}.py`));
+  payloads.set(name, reading);
+  return reading.get();
 }
 
 /** A Python module as text, and the name that others import it by. */
@@ -36,8 +46,8 @@ export function readAnalysis(): Promise<ModuleSource[]> {
 export async function readKernelSources(): Promise<Record<string, string>> {
   const files = await Promise.all(
     KERNEL_FOLDERS.map(async (folder) => {
-      const names = (await readdir(new URL(folder, PACKAGE))).filter((name) => name.endsWith('.py'));
-      return names.map((name) => `${folder}/${name}`);
+      const names = await readdir(new URL(folder, PACKAGE)).catch((error: unknown) => fail(error, folder));
+      return names.filter((name) => name.endsWith('.py')).map((name) => `${folder}/${name}`);
     }),
   );
   const modules = await Promise.all(['__init__.py', ...files.flat()].map(readModule));
@@ -46,5 +56,21 @@ export async function readKernelSources(): Promise<Record<string, string>> {
 
 async function readModule(file: string): Promise<ModuleSource> {
   const parts = ['_vivarium', ...file.slice(0, -'.py'.length).split('/')].filter((part) => part !== '__init__');
-  return { name: parts.join('.'), source: await readFile(new URL(file, PACKAGE), 'utf8') };
+  return { name: parts.join('.'), source: await readOwn(file) };
+}
+
+function readOwn(file: string): Promise<string> {
+  return readFile(new URL(file, PACKAGE), 'utf8').catch((error: unknown) => fail(error, file));
+}
+
+/** Throws an error of the operating system in our words, and any other error as it is. */
+function fail(error: unknown, name: string): never {
+  const errno = errnoOf(error);
+  if (errno === undefined) throw error;
+  const remedy = MACHINE_FAULTS.has(errno) ? describeFault(error) : undefined;
+  throw new VivariumError(
+    'STORAGE_FAILED',
+    `${fileURLToPath(new URL(name, PACKAGE))}, which is part of Vivarium, could not be read: ${remedy ?? `${errno}. Install the package again`}.`,
+    { cause: error },
+  );
 }

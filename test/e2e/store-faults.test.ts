@@ -131,6 +131,7 @@ test('explicit calls without descriptors fail with a code', async () => {
   onTestFinished(() => taken[Symbol.dispose]());
   await expect(host.artifacts.open(files[0]?.id ?? '')).rejects.toMatchObject(FAILED);
   await expect(session.exportTable('table')).rejects.toMatchObject(FAILED);
+  await expect(session.setContext({ a: 1 })).rejects.toMatchObject(FAILED);
   await expect(session.files.list()).rejects.toMatchObject(FAILED);
   await expect(session.files.upload('a', 'a')).rejects.toMatchObject(FAILED);
   await expect(session.files.download('file-1.bin')).rejects.toMatchObject(FAILED);
