@@ -11,7 +11,7 @@ from _vivarium.changes.tree import Changes
 from _vivarium.worker.copies import Copies, LeftOut, copy_into, overwrite, quietly_unlink
 from _vivarium.worker.following import Following
 from _vivarium.worker.removal import remove
-from _vivarium.worker.survey import Found, Identity, identity_of, kind_of, quietly_chmod, walk
+from _vivarium.worker.survey import Found, Identity, identity_of, is_draft, kind_of, quietly_chmod, walk
 
 MAX_DEPTH = 100  # levels of directories; also keeps every path well below the kernel's limit
 MAX_PATH_BYTES = 3_000
@@ -176,7 +176,7 @@ class Snapshots:
         try:
             if is_deep:
                 yield from walk(self._workspace, {}, start=path, enter=self._following.enter)
-            else:
+            elif not is_draft(os.path.basename(path)):
                 yield path, os.lstat(self._path(path))
         except (FileNotFoundError, NotADirectoryError):
             return  # it has gone again

@@ -1,10 +1,13 @@
-"""Lists the workspace with the state of each path, links unfollowed."""
+"""Lists the workspace with the state of each path, links unfollowed, without uploads that are not complete yet."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Callable, Iterator
+
+DRAFT_PREFIX = ".upload-"  # as in src/workspace/names.ts
+DRAFT_LENGTH = len(DRAFT_PREFIX) + 16
 
 Identity = tuple[int, ...]
 Found = tuple[str, os.stat_result]
@@ -36,6 +39,15 @@ def walk(
                 waiting.append(path)
 
 
+def is_draft(name: str) -> bool:
+    """Return whether this is the name of a file that the host is still writing."""
+    return (
+        len(name) == DRAFT_LENGTH
+        and name.startswith(DRAFT_PREFIX)
+        and not name[len(DRAFT_PREFIX) :].strip("0123456789abcdef")
+    )
+
+
 def identity_of(status: os.stat_result) -> Identity:
     """Return what changes whenever the content of a file does."""
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
@@ -64,6 +76,8 @@ def _list(folder: str, shut: dict[str, int]) -> list[tuple[str, os.stat_result]]
     found = []
     with os.scandir(folder) as listing:
         for item in listing:
+            if is_draft(item.name):
+                continue
             try:
                 found.append((item.name, item.stat(follow_symlinks=False)))
             except FileNotFoundError:

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from _vivarium.worker.removal import remove
-from _vivarium.worker.snapshots import MAX_DEPTH, Manifest, Snapshots
+from _vivarium.worker.snapshots import FOLLOWED_PATHS, MAX_DEPTH, Manifest, Snapshots
 
 
 def state_of(root: Path) -> dict[str, tuple[object, ...]]:
@@ -47,6 +47,39 @@ class Base(unittest.TestCase):
     def settle(self) -> None:
         """Wait until files count as settled."""
         time.sleep(0.07)
+
+
+class Uploads(Base):
+    """The host writes a file under a draft name first, and may be at it while a copy is made or restored."""
+
+    DRAFT = ".upload-0123456789abcdef"
+
+    def test_a_draft_that_has_got_its_name_does_not_come_back(self) -> None:
+        (self.work / self.DRAFT).write_text("half")
+        manifest = self.take()
+        (self.work / self.DRAFT).rename(self.work / "data.csv")
+        self.snapshots.restore(manifest)
+        self.assertEqual(os.listdir(self.work), [])
+
+    def test_a_draft_that_is_being_written_stays(self) -> None:
+        manifest = self.take()
+        (self.work / self.DRAFT).write_text("half")
+        self.snapshots.restore(manifest)
+        self.assertEqual(os.listdir(self.work), [self.DRAFT])
+
+    def test_a_draft_in_a_followed_workspace_is_not_copied(self) -> None:
+        for number in range(FOLLOWED_PATHS + 1):
+            (self.work / str(number)).touch()
+        self.take()
+        self.take()
+        (self.work / self.DRAFT).write_text("half")
+        self.assertNotIn(self.DRAFT, self.take().entries)
+
+    def test_files_with_similar_names_are_copied(self) -> None:
+        names = [".upload-0123456789abcdeg", ".upload-0123", "upload-0123456789abcdef"]
+        for name in names:
+            (self.work / name).touch()
+        self.assertLessEqual(set(names), set(self.take().entries))
 
 
 class Restoring(Base):
