@@ -1,8 +1,8 @@
-import type { FoundFile, Listing, ListOptions, SeenFile, Touched, Workspace } from '../workspace/workspace.ts';
+import type { FoundFile, Listing, ListOptions, Touched, Workspace } from '../workspace/workspace.ts';
 
 /** What a workspace held at one moment. */
 export interface FileInventory extends Omit<Listing, 'files' | 'allocatedBytes'> {
-  /** By path. Whoever writes a file from outside may add it, so that it does not count as written by a run. */
+  /** By path. Whoever writes a file from outside may note it with `replaceFile`, so that no run counts as its writer. */
   readonly files: Map<string, FoundFile>;
   /** The files that have further names, by which they can change. */
   readonly linked: Set<string>;
@@ -76,8 +76,8 @@ export function changedSince(before: FileInventory, after: FileInventory): Chang
   return sorted(changed);
 }
 
-/** Returns what was known of the file. */
-function replaceFile(inventory: FileInventory, path: string, file: SeenFile | null): FoundFile | undefined {
+/** Notes the present state of one path, null if there is no file. Returns what was known of it. */
+export function replaceFile(inventory: FileInventory, path: string, file: FoundFile | null): FoundFile | undefined {
   const old = inventory.files.get(path);
   if (file === null) inventory.files.delete(path);
   else inventory.files.set(path, file);

@@ -17,6 +17,8 @@ export interface DirectoryWorkspaceOptions {
   readonly sessionPath?: string;
   /** Asks somebody who follows the directory what was touched since the last call; null if that is not known. */
   readonly askTouched?: () => Promise<Touched | null>;
+  /** Called as soon as something was written or removed here. */
+  readonly onChange?: () => void;
 }
 
 /** A workspace in a directory of this machine. The session that owns it may be changing it at any time. */
@@ -26,13 +28,16 @@ export class DirectoryWorkspace implements Workspace {
   readonly startedEmpty: boolean;
   readonly #sessionPath: string;
   readonly #askTouched: (() => Promise<Touched | null>) | undefined;
+  readonly #onChange: (() => void) | undefined;
 
-  constructor({ path, uid, startedEmpty = false, sessionPath = path, askTouched }: DirectoryWorkspaceOptions) {
+  constructor(options: DirectoryWorkspaceOptions) {
+    const { path, uid, startedEmpty = false, sessionPath = path, askTouched, onChange } = options;
     this.path = path;
     this.uid = uid;
     this.startedEmpty = startedEmpty;
     this.#sessionPath = sessionPath;
     this.#askTouched = askTouched;
+    this.#onChange = onChange;
   }
 
   get location(): string {
@@ -59,6 +64,7 @@ export class DirectoryWorkspace implements Workspace {
         await file.chmod(0o644);
         if (mustChangeOwner(this.uid)) await file.chown(this.uid, this.uid);
         directory.rename(draft, name);
+        this.#onChange?.();
         onWritten?.(describeFile(path, directory.statOf(name)));
         return sizeBytes;
       } catch (error) {
@@ -98,6 +104,7 @@ export class DirectoryWorkspace implements Workspace {
       using directory = this.#enter(parents);
       if (directory.statOf(name).isDirectory()) directory.removeDirectory(name);
       else directory.removeFile(name);
+      this.#onChange?.();
     } catch (error) {
       explain(error, path);
     }

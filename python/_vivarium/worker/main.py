@@ -40,7 +40,7 @@ LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
 REHEARSAL = {
     **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
-    **{"resultVariable": None, "mark": "", "opening": None},
+    **{"resultVariable": None, "mark": "", "opening": None, "refresh": False},
 }
 
 
@@ -135,7 +135,9 @@ class Worker:
             pass
 
     def _run(self, request: dict) -> None:
-        if self._twins.is_due and self._fork_twin():
+        # A twin that does not know the files which the host has written since would not bring them back.
+        refreshes = request["refresh"] and self._twins.is_enabled
+        if (self._twins.is_due or refreshes) and self._fork_twin(refreshes):
             return  # we are that twin, woken because this very run was lost
         self._lingers = request.get("linger", False)
         _signal.signal(signal.SIGINT, self._on_interrupt)
@@ -272,7 +274,7 @@ class Worker:
                 raise KeyboardInterrupt
             self._armed = True
 
-    def _fork_twin(self) -> bool:
+    def _fork_twin(self, refreshes: bool = False) -> bool:
         """Fork a dormant copy of the present state. Returns True in the copy, once it is woken to take over."""
         token = os.urandom(16)
         made = self._twins.make()
@@ -282,7 +284,9 @@ class Worker:
         if made == 0:
             self._take_over(token)
             return True
-        self._send({"type": "twin", "pid": made, "token": token.hex(), "dropped": self._twins.dropped_previous})
+        facts = {"pid": made, "token": token.hex(), "dropped": self._twins.dropped_previous, "refreshed": refreshes}
+        self._send({"type": "twin", **facts})
+        self._twins.drop_outdated()
         return False
 
     def _take_over(self, token: bytes) -> None:

@@ -31,6 +31,7 @@ class Twins:
         self._limit = self._base = 0
         self._present: int | None = None
         self._previous: int | None = None
+        self._outdated: int | None = None  # another twin of the same state has replaced it
         self._present_bytes = self._previous_bytes = 0  # what each of them can hold for itself at most
         self._dropped: list[int] = []
         self._threads = Threads()
@@ -67,11 +68,12 @@ class Twins:
     def make(self) -> int | None:
         """Fork a copy. Returns its pid, None if that is not possible now, or 0 in the copy once it is woken.
 
-        Without a copy the state stays due for one.
+        Without a copy the state stays due for one. If it was not due, the twin that it has stays.
         """
         self._reap()
-        self.problem = self._threads.settle() or self._memory_obstacle()
-        if self.problem is not None:
+        obstacle = self._threads.settle() or self._memory_obstacle()
+        self.problem = obstacle if self._is_stale else None
+        if obstacle is not None:
             return None
         self._make_room()
         self._manifest = self._snapshots.take()
@@ -82,7 +84,8 @@ class Twins:
             pid = _fork_from_reserve()
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
-            self.problem = self._failure = (f"a twin could not be forked: {error.strerror}", FORK_REMEDY)
+            if self._is_stale:
+                self.problem = self._failure = (f"a twin could not be forked: {error.strerror}", FORK_REMEDY)
             return None
         self._failure = None
         self._is_stale = False
@@ -90,8 +93,14 @@ class Twins:
             self._sleep(randomness)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
         if pid != 0:
-            self._present = pid
+            self._outdated, self._present = self._present, pid
         return pid
+
+    def drop_outdated(self) -> None:
+        """Drop the twin that the last one has replaced, once the host knows the new one."""
+        if self._outdated is not None:
+            self._drop(self._outdated)
+            self._outdated = None
 
     def renew(self) -> None:
         """Drop the present twin, which may be gone, and make another at the next quiet moment."""
@@ -151,7 +160,7 @@ class Twins:
         if randomness is not None:  # forking reseeds `random`, but a twin must have the same state
             sys.modules["random"].setstate(randomness)
         endings.forget()
-        self._present = self._previous = None
+        self._present = self._previous = self._outdated = None
         self._dropped = []
         self._previous_manifest = None
         self._is_stale = True

@@ -119,6 +119,7 @@ export class LocalRun implements ActiveRun {
       opening: opening === null ? null : marks.textOf(opening),
       mark: marks.textOf(mark),
       linger: this.#parts.load.hasSpareCore,
+      refresh: this.#worker.twins.isOutdated,
     });
     return { mark, opening };
   }

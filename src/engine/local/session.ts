@@ -44,6 +44,8 @@ export class LocalSession extends BaseSession {
   #recovering: Promise<void> | null = null;
   #opening: Promise<void> | null = null;
   #cells = 0;
+  /** Files were written or removed from outside since the last run began. */
+  #hasForeignFiles = false;
   /** Why we ended the worker between runs. */
   #endReason: string | null = null;
 
@@ -58,6 +60,7 @@ export class LocalSession extends BaseSession {
       startedEmpty: worker.startedEmpty,
       sessionPath,
       askTouched: () => this.#worker.enclosure.touched(),
+      onChange: () => (this.#hasForeignFiles = true),
     });
     this.#support = support;
     this.#environment = environment;
@@ -128,6 +131,8 @@ export class LocalSession extends BaseSession {
   protected beginRun(request: RunRequest, listener: Listener): LocalRun {
     const worker = this.#worker;
     this.#cells += 1;
+    if (this.#hasForeignFiles) worker.twins.outdate(); // they are part of the state before this run
+    this.#hasForeignFiles = false;
     return new LocalRun({
       worker,
       request: { filename: `<cell ${this.#cells}>`, ...request },
@@ -163,9 +168,10 @@ export class LocalSession extends BaseSession {
     await worker.close();
     await this.#replaceFor('a rollback to the state before the first run');
     this.isFresh = false;
-    const files = worker.startedEmpty
-      ? await this.#worker.twins.clearFiles()
-      : 'kept: the workspace was not empty when the session began';
+    const problem = worker.startedEmpty
+      ? worker.twins.filesProblem
+      : 'the workspace was not empty when the session began';
+    const files = problem === null ? await this.#worker.twins.clearFiles() : `kept: ${problem}`;
     return { generation: this.state.rollBack(), files };
   }
 

@@ -86,7 +86,7 @@ const TOKEN = '0123456789abcdef'.repeat(2);
 const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ready: { pid: 2, isEmpty: true },
   cleared: { files: 'restored' },
-  twin: { pid: 3, token: TOKEN, dropped: 'no room' },
+  twin: { pid: 3, token: TOKEN, dropped: 'no room', refreshed: true },
   renewed: {},
   unprotected: { reason: 'no slot' },
   resumed: { pid: 4, files: 'kept: too large' },

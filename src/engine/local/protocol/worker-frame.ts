@@ -27,6 +27,8 @@ const WorkerFrame = z.discriminatedUnion('type', [
     token: z.string().regex(/^[0-9a-f]{32}$/),
     /** Why the twin of the previous state was given up for it. */
     dropped: z.string().max(1000).nullable(),
+    /** Whether it was made because a run asked for it, so that it knows the files of right before that run. */
+    refreshed: z.boolean(),
   }),
   /** The worker could not make a twin after all. */
   z.object({ type: z.literal('unprotected'), reason: z.string().max(1000) }),

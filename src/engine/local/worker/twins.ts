@@ -6,6 +6,7 @@ import type { WorkerChannel } from './channel.ts';
 export const TWIN_TIMEOUT_MS = 3000;
 /** Far above what our worker sends between two runs. */
 const MAX_FAILURES = 1000;
+const FILES_OUTDATED = 'files were uploaded or removed before the run, and no copy of them could be made then';
 
 interface Twin {
   readonly pid: number;
@@ -30,6 +31,10 @@ export class Twins {
   #problem: string | null = null;
   /** Why the previous state has no twin. */
   #previousProblem: string | null = null;
+  /** Files were written from outside since the twin of the present state was made. It would undo that. */
+  #isOutdated = false;
+  /** The same for the twin of the previous state. */
+  #isPreviousOutdated = false;
   #failures = 0;
   #awaited: { readonly type: AnswerType; readonly resolve: (frame: WorkerFrame | null) => void } | null = null;
 
@@ -68,13 +73,24 @@ export class Twins {
     return this.#previousProblem;
   }
 
+  /** Whether a run that begins now must have the worker renew the twin first, or make one if it has none. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
+  /** Why files cannot be restored to the state before the last change, if that is known. */
+  get filesProblem(): string | null {
+    return this.#isPreviousOutdated ? FILES_OUTDATED : null;
+  }
+
   get pids(): number[] {
     return [this.#present, this.#previous].flatMap((twin) => (twin === null ? [] : [twin.pid]));
   }
 
   /** Takes a frame that concerns twins and was expected. False if it is another one. */
   accept(frame: WorkerFrame): boolean {
-    if (frame.type === 'twin' && this.#present === null) {
+    if (frame.type === 'twin' && (this.#present === null || (this.#isOutdated && frame.refreshed))) {
+      if (frame.refreshed) this.#isOutdated = false;
       this.#present = { pid: frame.pid, token: Buffer.from(frame.token, 'hex') };
       this.#problem = null;
       if (frame.dropped !== null) this.#dropPrevious(frame.dropped);
@@ -93,6 +109,11 @@ export class Twins {
     return true;
   }
 
+  /** Files were written from outside, before the run that is about to begin. */
+  outdate(): void {
+    this.#isOutdated = true;
+  }
+
   /** A run has ended. If it has changed the state, the twin of the present state is one of the previous state now. */
   onDone({ changed, unprotected }: { readonly changed: boolean; readonly unprotected: string | null }): void {
     if (changed) {
@@ -100,6 +121,8 @@ export class Twins {
       this.#previous = this.#present;
       this.#previousProblem = this.#present === null ? this.#problem : null;
       this.#present = null;
+      this.#isPreviousOutdated = this.#isOutdated;
+      this.#isOutdated = false;
     }
     this.#failures = 0;
     if (this.#present === null) this.#problem = unprotected;
@@ -108,6 +131,7 @@ export class Twins {
   /** The state that the last run made was lost before it had a twin. The state before that run is the present one again. */
   discardChange(): void {
     this.#present = this.#previous;
+    this.#isOutdated = this.#isPreviousOutdated;
     this.#previous = null;
     this.#changes -= 1;
   }
@@ -153,9 +177,11 @@ export class Twins {
     return this.#present === null ? null : this.#wake(this.#present, false);
   }
 
-  /** The twin of the previous state takes over, with the files of that time. Null if it is lost. */
+  /** The twin of the previous state takes over, with the files of that time if it knows them. Null if it is lost. */
   async wakePrevious(): Promise<Resumed | null> {
-    return this.#previous === null ? null : this.#wake(this.#previous, true);
+    const { filesProblem } = this;
+    const resumed = this.#previous === null ? null : await this.#wake(this.#previous, filesProblem === null);
+    return resumed === null || filesProblem === null ? resumed : { ...resumed, files: `kept: ${filesProblem}` };
   }
 
   async #wake(twin: Twin, restoresFiles: boolean): Promise<Resumed | null> {
@@ -163,6 +189,7 @@ export class Twins {
     const dormant = this.pids.filter((pid) => pid !== twin.pid);
     this.#previous = this.#present = null;
     this.#problem = this.#previousProblem = null;
+    this.#isOutdated = this.#isPreviousOutdated = false; // who takes over makes a twin at once
     const resumed = this.#expect('resumed');
     const inStep = this.#channel.skipTo(twin.token);
     if ((await this.#enclosure.wake(twin.pid, dormant)) !== null) {

@@ -4,6 +4,7 @@ import type { Artifact } from '../../../artifact/artifact.ts';
 import {
   changedSince,
   emptyInventory,
+  replaceFile,
   takeInventory,
   updateInventory,
   type ChangedFile,
@@ -49,8 +50,10 @@ export class HostedFiles implements SessionFiles {
   /** Copies that are still made. Whatever may change files waits for them. */
   readonly lateCopies = new RunLateCopies();
   #before: FileInventory | null = null;
-  /** What its owner has written while an inventory was being taken, which may have missed it. */
-  #writtenMeanwhile: FoundFile[] | null = null;
+  /** What its owner has written, or removed (null), while an inventory was being taken, which may have missed it. */
+  #meanwhile: Map<string, FoundFile | null> | null = null;
+  /** Others than runs have changed files since the inventory was taken. */
+  #isStale = false;
   #excess: Excess | null = null;
   #notCompared = 0;
   /** A look at what was touched has failed, and nobody will name it again. */
@@ -110,8 +113,9 @@ export class HostedFiles implements SessionFiles {
   }
 
   /** Removes a file, a link or an empty directory. */
-  remove(path: string): Promise<void> {
-    return this.#workspace.remove(path);
+  async remove(path: string): Promise<void> {
+    await this.#workspace.remove(path);
+    this.#note(path, null);
   }
 
   /** Has a file written that is for the session's owner only: it goes into the store and leaves the workspace. */
@@ -139,9 +143,16 @@ export class HostedFiles implements SessionFiles {
     }
   }
 
+  /** Files may be others now, and no run that is told about has written them: a rollback has, or init code. */
+  onChangedBetweenRuns(): void {
+    this.#isStale = true;
+  }
+
   /** Remembers what is there for `collect` to compare. There is nothing to do while the last inventory still holds. */
   async beginRun(): Promise<void> {
     for (const path of this.#leftovers) await this.discard(path);
+    if (this.#isStale) await this.#findChanges(); // nobody is told of them
+    this.#isStale = false;
     this.#before ??= await this.#takeInventory();
     if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // files may have been removed since
     if (!this.#isOverdrawn()) return;
@@ -194,12 +205,15 @@ export class HostedFiles implements SessionFiles {
       maxBytes: Math.min(file, room),
       limit: room < file ? `are left of the ${workspace} of the workspace (\`limits.workspaceMb\`)` : undefined,
       signal,
-      onWritten: (written) => {
-        this.#before?.files.set(written.path, written); // no run wrote it
-        this.#writtenMeanwhile?.push(written);
-      },
+      onWritten: (written) => this.#note(written.path, written),
     });
     return { path, sizeBytes, mime: mimeOf(path) };
+  }
+
+  /** No run wrote or removed it. */
+  #note(path: string, file: FoundFile | null): void {
+    if (this.#before !== null) replaceFile(this.#before, path, file);
+    this.#meanwhile?.set(path, file);
   }
 
   /** Looks only at what was touched, if somebody knows that, and else at everything. */
@@ -222,13 +236,13 @@ export class HostedFiles implements SessionFiles {
   }
 
   async #takeInventory(): Promise<FileInventory> {
-    const written: FoundFile[] = (this.#writtenMeanwhile = []);
+    const meanwhile = (this.#meanwhile = new Map<string, FoundFile | null>());
     try {
       const inventory = await takeInventory(this.#workspace);
-      for (const file of written) inventory.files.set(file.path, file);
+      for (const [path, file] of meanwhile) replaceFile(inventory, path, file);
       return inventory;
     } finally {
-      this.#writtenMeanwhile = null;
+      this.#meanwhile = null;
     }
   }
 

@@ -167,6 +167,7 @@ export class Runs {
 
   rollback(options: Cancellable = {}): Promise<Rollback> {
     return this.#inTurn(options, async () => {
+      this.#files.onChangedBetweenRuns(); // also if it fails half-way
       const rollback = await this.#inner.rollback();
       this.#generation = rollback.generation;
       this.#history.undo();
@@ -220,6 +221,7 @@ export class Runs {
     }
     if (!this.#initCode.isDue) return;
     const closed = this.#closed.signal;
+    this.#files.onChangedBetweenRuns();
     await this.#initCode.run(signal ? AbortSignal.any([signal, closed]) : closed);
   }
 
