@@ -174,11 +174,11 @@ export class Zygote implements AsyncDisposable {
 
   async #watchExit(ended: Promise<string>): Promise<void> {
     const stderr = await ended;
-    this.#hasEnded = true;
     if (!this.#control.closed) {
       const closed = new Promise<void>((resolve) => this.#control.once('close', resolve));
       await Promise.race([closed, sleep(LAST_EVENTS_MS, undefined, { ref: false })]);
     }
+    this.#hasEnded = true; // not earlier: who opens a session meanwhile hears of the end when it is complete
     this.#surveyor[Symbol.dispose]();
     this.#control.destroy();
     this.#first.reject(
