@@ -11,9 +11,7 @@ PLACES = ("/tmp", "/dev/shm")
 _PREPARED = "/tmp/.matplotlib"  # made with /tmp
 
 
-def empty_temporary(
-    mounts: tuple[str, ...], places: tuple[str, ...] = PLACES, prepared: str = _PREPARED
-) -> None:
+def empty_temporary(mounts: tuple[str, ...], places: tuple[str, ...] = PLACES, prepared: str = _PREPARED) -> None:
     """Remove everything that was not there when the session began. Runs behind the walls: names are hostile.
 
     What leads to one of `mounts` stays: it belongs to the owner of the session.
