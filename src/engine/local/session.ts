@@ -15,6 +15,7 @@ import { LocalRun } from './run.ts';
 import type { Worker } from './worker/worker.ts';
 import type { Overstep } from './zygote/surveyor.ts';
 
+const INSPECT_ATTEMPTS = 3;
 /** The path of the workspace in a session that has a root of its own. */
 const WORKSPACE = '/workspace';
 
@@ -94,8 +95,12 @@ export class LocalSession extends BaseSession {
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    const answer = await (await this.#liveWorker()).ask({ type: 'inspect' });
-    if (answer?.type === 'variables') return answer.variables;
+    const worker = await this.#liveWorker();
+    for (let attempt = 0; attempt < INSPECT_ATTEMPTS && worker.isAlive; attempt += 1) {
+      const answer = await worker.ask({ type: 'inspect' });
+      if (answer?.type === 'variables') return answer.variables;
+      await this.#recovering; // a twin has the same variables
+    }
     throw new Unanswered(
       `The process of session ${this.id} ended while its variables were inspected. If that happens again and again, reset the session.`,
     );
