@@ -1,3 +1,4 @@
+import { VivariumError } from '../errors.ts';
 import type { Event, Listener, Summary } from '../execution/event.ts';
 import type { Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
@@ -7,6 +8,16 @@ import type { Workspace } from '../workspace/workspace.ts';
 
 /** Which expressions at the top level of the code are shown: all are printed, the last is a result, or none is. */
 export type Echo = 'all' | 'last' | 'none';
+
+/**
+ * The interpreter was lost while it was asked something that can be asked again. `revive` comes first, because the next
+ * interpreter may be a fresh one that has to be prepared.
+ */
+export class Unanswered extends VivariumError {
+  constructor(message: string) {
+    super('ENGINE_FAILED', message);
+  }
+}
 
 /** Where sessions live. */
 export interface Engine<S extends EngineSession = EngineSession> extends AsyncDisposable {
@@ -51,6 +62,7 @@ export interface EngineSession extends AsyncDisposable {
   reset(options?: { readonly keepsNotices?: boolean }): Promise<void>;
   /** Something happened to the state that only the host knows. Receipts say it until a caller has received one. */
   note(event: StateEvent): void;
+  /** Throws `Unanswered` if the interpreter is lost meanwhile. */
   inspect(): Promise<readonly Variable[]>;
   /** Writes a DataFrame to a file of the workspace and changes nothing else. Throws if that is not possible. */
   writeTable(request: TableRequest): Promise<void>;

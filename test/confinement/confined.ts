@@ -97,7 +97,7 @@ async function judgeTold(execution: Execution, arena: Arena): Promise<Confined> 
   if (status !== 'succeeded') return { finding: contained(status), state: execution.state.status };
   await sleep(GOING_ON_MS);
   const next = await arena.run(arena.attacker, 'pass');
-  const { status: state, reason = '' } = next.state;
+  const { status: state, reason = '' } = next.state.earlier ?? next.state;
   return { finding: state === 'preserved' ? escaped('nobody was told') : contained(reason), state };
 }
 

@@ -265,6 +265,7 @@ class Server:
             lifeline.shutdown(socket.SHUT_RDWR)
         finally:
             lifeline.detach()
+        os.kill(opened.walls.pid1, signal.SIGCONT)  # one that was stopped would not see that its lifeline closed
 
     def _report_failure(self, enclosure: str, problem: str) -> None:
         self._report({"event": "failed", "enclosure": enclosure, "problem": problem[:MAX_PROBLEM]})

@@ -4,7 +4,7 @@ import type { Listener } from '../../execution/event.ts';
 import type { StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { BaseSession } from '../base-session.ts';
-import type { Rollback, RunRequest, TableRequest } from '../engine.ts';
+import { Unanswered, type Rollback, type RunRequest, type TableRequest } from '../engine.ts';
 import { Variables } from '../python-words.ts';
 import type { RunEnd } from '../run-end.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -13,7 +13,6 @@ import { JupyterRun } from './run.ts';
 import type { JupyterWorkspace } from './server/workspace.ts';
 
 const LEAVE_TIMEOUT_MS = 5000;
-const INSPECT_ATTEMPTS = 2;
 
 const Problem = z.object({ problem: z.string().max(2000).nullable() });
 
@@ -61,15 +60,12 @@ export class JupyterSession extends BaseSession {
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    for (let attempt = 0; attempt < INSPECT_ATTEMPTS; attempt += 1) {
-      const kernel = await this.#liveKernel();
-      const variables = await kernel.ask(Variables, 'inspect', this.#parts.timeoutMs);
-      if (variables !== null) return variables;
-      kernel.giveUp('it did not answer when its variables were inspected');
-    }
-    throw new VivariumError(
-      'ENGINE_FAILED',
-      `Kernels of session ${this.id} do not answer when their variables are inspected. Open a new session.`,
+    const kernel = await this.#liveKernel();
+    const variables = await kernel.ask(Variables, 'inspect', this.#parts.timeoutMs);
+    if (variables !== null) return variables;
+    kernel.giveUp('it did not answer when its variables were inspected');
+    throw new Unanswered(
+      `The kernel of session ${this.id} did not answer when its variables were inspected. If that happens again and again, open a new session.`,
     );
   }
 

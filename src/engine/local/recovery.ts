@@ -10,6 +10,8 @@ const MAX_BREAKDOWNS = 2;
 export class Recovery {
   /** How often in a row the worker's own machinery has failed. A state that breaks it is not worth restoring. */
   #breakdowns = 0;
+  /** The worker whose end is told, or was asked for. */
+  #retired: Worker | null = null;
   readonly #isClosing: () => boolean;
 
   constructor(isClosing: () => boolean) {
@@ -21,9 +23,19 @@ export class Recovery {
     this.#breakdowns = 0;
   }
 
+  /** Closes a worker for good. Whoever does that has its end told, or was asked for it. */
+  async retire(worker: Worker): Promise<void> {
+    this.#retired = worker;
+    await worker.close();
+  }
+
+  isRetired(worker: Worker): boolean {
+    return this.#retired === worker;
+  }
+
   /**
    * The state is restored by a twin. A state that no run has changed yet is restored by any fresh interpreter, which the
-   * session opens. If neither is possible the state is lost. Unless a twin took over, the worker is closed.
+   * session opens. If neither is possible the state is lost. Unless a twin took over, the worker is retired.
    */
   async recover(worker: Worker, exit: Exit, reason: string): Promise<StateEvent> {
     const isReplaceable = worker.enclosure.options.twins && worker.twins.isPristine && !this.#isClosing();
@@ -31,7 +43,7 @@ export class Recovery {
     const isAwake = !exit.isGone && (await worker.recover());
     const isBroken = this.#breakdowns >= MAX_BREAKDOWNS;
     if (isAwake && !isBroken) return { status: 'restored', reason };
-    await worker.close();
+    await this.retire(worker);
     if (isAwake) {
       return { status: 'lost', reason: 'what the program has done to Python breaks every run: a fresh interpreter' };
     }

@@ -207,14 +207,15 @@ export class LocalRun implements ActiveRun {
     if (this.#stopping !== null) await this.#stopping; // a late interrupt must not hit the next run
     if (done.threads > 0 && this.#stopCause !== null && twins.canUndo(done)) await this.#kill();
     if (this.#isKilled) await within(MARK_TIMEOUT_MS, this.#worker.exited, undefined); // it reported just before its end
-    if (!this.#worker.isAlive && (this.#isKilled || !twins.isProtected)) {
+    if (this.#stopCause !== null && this.#worker.isAlive) await this.#worker.endLeftovers();
+    // A child that the kernel killed shows in the program as a broken pipe or the like. The outcome says the cause.
+    const isOutOfMemory = done.memory || (done.error !== null && (await enclosure.hasRunOutOfMemory()));
+    // Last of all: what happens to the worker from here on is told by the next receipt.
+    if (!this.#worker.isAlive && (this.#isKilled || enclosure.isGone || !twins.isProtected)) {
       if (done.changed) twins.discardChange();
       return this.#afterLoss(await this.#worker.exited, done);
     }
     if (this.#parts.request.isUndoable === false) twins.forgetPrevious();
-    if (this.#stopCause !== null && this.#worker.isAlive) await this.#worker.endLeftovers();
-    // A child that the kernel killed shows in the program as a broken pipe or the like. The outcome says the cause.
-    const isOutOfMemory = done.memory || (done.error !== null && (await enclosure.hasRunOutOfMemory()));
     return { outcome: this.#outcomeOf(done, isOutOfMemory), report: done, event: null };
   }
 
@@ -233,7 +234,8 @@ export class LocalRun implements ActiveRun {
   async #afterLoss(exit: Exit, done?: DoneFrame): Promise<RunResult> {
     await this.#stopping;
     const outcome = this.#outcomeOfLoss(exit);
-    const reason = done === undefined ? describeLoss(outcome) : describeLateLoss(outcome, done);
+    const cause = this.#stopCause !== null && !this.#isKilled ? outcomeOfExit(exit) : outcome; // it was stopped, and lost
+    const reason = done === undefined ? describeLoss(cause) : describeLateLoss(cause, done);
     const event = await this.#parts.recover(exit, reason);
     return { outcome, report: NO_REPORT, event };
   }

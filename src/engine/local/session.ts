@@ -5,7 +5,7 @@ import type { StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
 import { BaseSession } from '../base-session.ts';
-import type { Rollback, RunRequest, TableRequest } from '../engine.ts';
+import { Unanswered, type Rollback, type RunRequest, type TableRequest } from '../engine.ts';
 import type { RunEnd } from '../run-end.ts';
 import { outcomeOfExit, type Exit } from './enclosure/exit.ts';
 import { describeExcess, type EnclosureOptions, type Home } from './enclosure/options.ts';
@@ -77,7 +77,7 @@ export class LocalSession extends BaseSession {
     await this.#recoverBy(async () => {
       files = await worker.rollBack();
       if (files !== null) return;
-      await worker.close();
+      await this.#recovery.retire(worker);
       this.state.note({ status: 'lost', reason: 'the twin to roll back to was lost' });
     });
     if (files === null) {
@@ -92,19 +92,20 @@ export class LocalSession extends BaseSession {
   async reset(options?: { readonly keepsNotices?: boolean }): Promise<void> {
     this.assertOpen();
     await this.#recovering;
-    await this.#worker.close();
+    await this.#recovery.retire(this.#worker);
     this.state.reset(options);
     await this.#replaceFor('a reset');
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    for (let attempt = 0; attempt < INSPECT_ATTEMPTS; attempt += 1) {
-      const answer = await (await this.#liveWorker()).ask({ type: 'inspect' });
+    const worker = await this.#liveWorker();
+    for (let attempt = 0; attempt < INSPECT_ATTEMPTS && worker.isAlive; attempt += 1) {
+      const answer = await worker.ask({ type: 'inspect' });
       if (answer?.type === 'variables') return answer.variables;
+      await this.#recovering; // a twin has the same variables
     }
-    throw new VivariumError(
-      'ENGINE_FAILED',
-      `The process of session ${this.id} ends whenever its variables are inspected. Reset the session.`,
+    throw new Unanswered(
+      `The process of session ${this.id} ended while its variables were inspected. If that happens again and again, reset the session.`,
     );
   }
 
@@ -165,13 +166,13 @@ export class LocalSession extends BaseSession {
 
   /** Before the first change there was a fresh interpreter, and another one is just the same. */
   async #beginAgain(worker: Worker): Promise<Rollback> {
-    await worker.close();
+    await this.#recovery.retire(worker);
     await this.#replaceFor('a rollback to the state before the first run');
     this.isFresh = false;
     const problem = worker.startedEmpty
       ? worker.twins.filesProblem
       : 'the workspace was not empty when the session began';
-    const files = problem === null ? await this.#worker.twins.clearFiles() : `kept: ${problem}`;
+    const files = problem === null ? await this.#worker.clearFiles() : `kept: ${problem}`;
     return { generation: this.state.rollBack(), files };
   }
 
@@ -180,7 +181,10 @@ export class LocalSession extends BaseSession {
     this.assertOpen();
     await this.#recovering;
     const worker = this.#worker;
-    if (!worker.isAlive && !worker.enclosure.isClosing) await this.#recoverIdle(worker, await worker.exited); // lost as its run ended
+    while (!worker.isAlive && !this.#recovery.isRetired(worker)) {
+      await this.#recoverBy(async () => this.#recoverIdle(worker, await worker.exited)); // lost as its run ended
+      this.assertOpen();
+    }
     if (!this.#worker.isAlive) await this.#reopen();
     return this.#worker;
   }
@@ -199,8 +203,13 @@ export class LocalSession extends BaseSession {
     }
   }
 
+  /** Nothing but this replaces an interpreter, and none is replaced in silence. */
   async #openAgain(): Promise<void> {
     const { options, home } = this.#worker.enclosure;
+    if (!this.#recovery.isRetired(this.#worker)) {
+      this.state.note({ status: 'lost', reason: 'between runs, the process was lost' });
+      await this.#recovery.retire(this.#worker);
+    }
     const worker = await this.#support.openWorker({ ...options, home }).catch((error: unknown) => {
       throw isFailure(error) ? notReopened(this.id, error) : error;
     });
@@ -217,7 +226,7 @@ export class LocalSession extends BaseSession {
     worker.belongTo({
       onOverstep: (overstep) => void this.#recoverBy(() => this.#endBackground(worker, overstep)),
       onExit: (exit) => {
-        if (this.isRunning || this.isClosing || worker.enclosure.isClosing) return;
+        if (this.isRunning || this.isClosing || this.#recovery.isRetired(worker)) return;
         void this.#recoverBy(() => this.#recoverIdle(worker, exit));
       },
     });
@@ -234,7 +243,7 @@ export class LocalSession extends BaseSession {
 
   /** The session has passed a limit while no run was on. What runs left behind is ended first, then the worker. */
   async #endBackground(worker: Worker, { cause, leftovers }: Overstep): Promise<void> {
-    if (this.isRunning || this.isClosing || !worker.isAlive || worker.enclosure.isClosing) return;
+    if (this.isRunning || this.isClosing || !worker.isAlive || this.#recovery.isRetired(worker)) return;
     const { options, watch } = worker.enclosure;
     const what = describeOverstep(cause, options.limits);
     if (leftovers > 0 && cause !== 'busy') {
@@ -248,7 +257,7 @@ export class LocalSession extends BaseSession {
   }
 
   async #recoverIdle(worker: Worker, exit: Exit): Promise<void> {
-    if (worker.isAlive || worker.enclosure.isClosing || this.isClosing) return;
+    if (worker.isAlive || this.#recovery.isRetired(worker) || this.isClosing) return;
     const how = this.#endReason ?? outcomeOfExit(exit).reason;
     this.#endReason = null;
     this.state.note(await this.#recovery.recover(worker, exit, `between runs, ${how}`));

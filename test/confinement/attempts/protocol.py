@@ -263,7 +263,7 @@ def _resumed():
 
 
 def _twin(pid):
-    return {"type": "twin", "pid": pid, "token": "00" * 16}
+    return {"type": "twin", "pid": pid, "token": "00" * 16, "dropped": None}
 
 
 def _send(header):

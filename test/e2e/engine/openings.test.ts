@@ -26,8 +26,14 @@ test.for([0, 1, 3, 10, 30])('several openings given up after %i ms leave other s
   const openings = Array.from({ length: 4 }, () => laboratory.open({}, { mounts, signal: giveUp.signal }));
   const settled = Promise.allSettled(openings);
   await sleep(delayMs);
-  giveUp.abort(new Error('no longer needed'));
-  for (const opening of await settled) if (opening.status === 'fulfilled') await opening.value.session.close();
+  const reason = new Error('no longer needed');
+  giveUp.abort(reason);
+  const reasons: unknown[] = [];
+  for (const opening of await settled) {
+    if (opening.status === 'fulfilled') await opening.value.session.close();
+    else reasons.push(opening.reason);
+  }
+  expect(reasons).toEqual(reasons.map(() => reason)); // the caller's own
   const { results, state } = await witness.run('x + 1');
   expect(results[0]?.data['text/plain']).toBe('42');
   expect(state.status).toBe('preserved');

@@ -10,6 +10,8 @@ import { openCommand, type EnclosureOptions, type Home } from './options.ts';
 import { Watch } from './watch.ts';
 
 const CLOSE_TIMEOUT_MS = 30_000;
+/** More than a pid 1 gives itself for the longest that it does (SWEEP_SECONDS in pid1.py). One that takes longer has been stopped. */
+const ANSWER_TIMEOUT_MS = 5000;
 const GONE = 'the session is gone';
 
 /** A surveyor that takes longer has no time, and looking at everything is faster. */
@@ -53,7 +55,8 @@ export class Enclosure {
   /** Of the last answer that said which files were touched. */
   #touchedMark: string | null = null;
   #isGone = false;
-  #isClosing = false;
+  /** Why we ended it although nobody had asked for that. */
+  #endReason: string | null = null;
 
   constructor(name: string, parts: EnclosureParts, options: EnclosureOptions) {
     this.name = name;
@@ -104,9 +107,9 @@ export class Enclosure {
     return path.join(this.#parts.sessionsDir, this.home.workspace, 'workspace');
   }
 
-  /** Whether its end is intended, so that there is nothing to recover. */
-  get isClosing(): boolean {
-    return this.#isClosing;
+  /** Whether it has ended, or is about to, and every twin with it. */
+  get isGone(): boolean {
+    return this.#isGone || this.#endReason !== null;
   }
 
   /** Raises KeyboardInterrupt in a process. Returns what went wrong, or null. */
@@ -119,9 +122,10 @@ export class Enclosure {
     return this.#ask({ op: 'wake', pid, dormant });
   }
 
-  /** Ends every process but these. False if that failed, so that only closing the enclosure ends them. */
-  async sweep(keep: readonly number[]): Promise<boolean> {
-    return (await this.#ask({ op: 'sweep', keep })) === null || this.#isGone;
+  /** Ends every process but these. Processes that cannot be ended one by one are ended as a whole. */
+  async sweep(keep: readonly number[]): Promise<void> {
+    const problem = await this.#ask({ op: 'sweep', keep });
+    if (problem !== null && !this.#isGone) await this.end(problem);
   }
 
   /** Whether the kernel has killed one of its processes for lack of memory since the last call. */
@@ -140,7 +144,6 @@ export class Enclosure {
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true;
     this.watch.end();
     const { zygote } = this.#parts;
     zygote.send(this.name, { op: 'close' });
@@ -149,10 +152,21 @@ export class Enclosure {
     }
   }
 
-  /** A pid 1 that is gone does not answer any more. */
-  #ask(request: PidOneRequest): Promise<string | null> {
-    if (this.#isGone) return Promise.resolve(GONE);
-    return this.#asking.race(this.#parts.zygote.ask(this.name, request));
+  /** Ends it because it cannot be served any more. Its occupant hears of that as of any other loss. */
+  async end(reason: string): Promise<void> {
+    this.#endReason ??= reason;
+    this.#parts.zygote.send(this.name, { op: 'close' });
+    await within(CLOSE_TIMEOUT_MS, this.#gone.promise, undefined);
+  }
+
+  /** A pid 1 that is gone does not answer any more. One that does not answer in time is ended with everything in it. */
+  async #ask(request: PidOneRequest): Promise<string | null> {
+    if (this.#isGone) return GONE;
+    const asking = this.#asking.race(this.#parts.zygote.ask(this.name, request));
+    const answer = await within(ANSWER_TIMEOUT_MS, asking, undefined);
+    if (answer !== undefined) return answer;
+    await this.end(`its pid 1 did not answer for ${ANSWER_TIMEOUT_MS / 1000} s`);
+    return GONE;
   }
 
   #onEvent(event: EnclosureEvent): void {
@@ -169,7 +183,12 @@ export class Enclosure {
       case 'exited':
         if (this.#place !== null) this.#place = { ...this.#place, worker: 0 }; // another process may get this number
         this.#fail(event.problem ?? 'its process ended');
-        this.#occupant?.onExit({ code: event.code, signal: event.signal, cause: event.cause, isGone: false });
+        this.#occupant?.onExit({
+          code: event.code,
+          signal: event.signal,
+          cause: this.#endReason ?? event.cause,
+          isGone: this.#endReason !== null,
+        });
         break;
       case 'overstepped':
         this.#occupant?.onOverstep(event);
@@ -184,7 +203,7 @@ export class Enclosure {
     this.#isGone = true;
     this.#asking.end(GONE);
     this.#gone.resolve();
-    this.#occupant?.onExit({ code: null, signal: null, cause, isGone: true });
+    this.#occupant?.onExit({ code: null, signal: null, cause: this.#endReason ?? cause, isGone: true });
   }
 
   /** Matters only while it is being opened. */

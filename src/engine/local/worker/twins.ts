@@ -158,18 +158,18 @@ export class Twins {
     this.#awaited = null;
   }
 
-  /** Has the worker make another twin of the present state. */
-  async renew(): Promise<void> {
+  /** Has the worker make another twin of the present state. False if it does not answer: what it says later is out of turn. */
+  async renew(): Promise<boolean> {
     const renewed = this.#expect('renewed');
     this.#channel.send({ type: 'renew' });
-    await renewed;
+    return (await renewed) !== null;
   }
 
-  /** Removes every file of a workspace that was empty when the session began. Says what became of the files. */
-  async clearFiles(): Promise<string> {
+  /** Has the worker remove every file. Says what became of them, or null if it does not answer. */
+  async clearFiles(): Promise<string | null> {
     const cleared = this.#expect('cleared');
     this.#channel.send({ type: 'clear' });
-    return (await cleared)?.files ?? 'kept: the interpreter ended while it removed them';
+    return (await cleared)?.files ?? null;
   }
 
   /** The twin of the present state takes over. Null if there is none, or it is lost too. */

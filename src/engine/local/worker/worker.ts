@@ -13,6 +13,8 @@ import { WorkerChannel } from './channel.ts';
 import { Twins, TWIN_TIMEOUT_MS } from './twins.ts';
 
 const OPEN_TIMEOUT_MS = 30_000;
+/** The end of a process is reported as soon as it was swept away. */
+const EXIT_TIMEOUT_MS = 1000;
 
 /** Whoever uses the worker at the moment: a run, or a question between runs. */
 export interface WorkerUser {
@@ -88,6 +90,7 @@ export class Worker {
     } catch (error) {
       parts.workerSocket.forget(name);
       await (worker ?? enclosure).close();
+      signal?.throwIfAborted(); // with the caller's own reason
       throw error;
     } finally {
       settled.abort(); // neither a timer nor a listener on the caller's signal stays
@@ -164,15 +167,27 @@ export class Worker {
     return this.enclosure.interrupt(this.#pid);
   }
 
-  /** Ends the worker and everything it started, and keeps the twins. */
-  end(): Promise<void> {
-    return this.#sweep(this.twins.pids);
+  /** Ends the worker and everything it started, and keeps the twins. One that has passed itself off as a twin costs everything. */
+  async end(): Promise<void> {
+    if (!this.isAlive) return;
+    const { exited } = this;
+    await this.enclosure.sweep(this.twins.pids);
+    const hasExited = await within(EXIT_TIMEOUT_MS, exited, null);
+    if (hasExited === null) await this.enclosure.end('its worker could not be ended alone');
   }
 
   /** Ends what the run started besides the worker and its twins. */
   async endLeftovers(): Promise<void> {
-    await this.#sweep([this.#pid, ...this.twins.pids]);
-    await this.twins.renew(); // a twin that was made during the sweep may have been swept away
+    await this.enclosure.sweep([this.#pid, ...this.twins.pids]);
+    if (!this.isAlive) return;
+    if (!(await this.twins.renew())) await this.end(); // a twin that was made during the sweep may have been swept away
+  }
+
+  /** Removes every file of a workspace that was empty when the session began. Says what became of the files. */
+  async clearFiles(): Promise<string> {
+    const files = await this.twins.clearFiles();
+    if (files === null) await this.end();
+    return files ?? 'kept in part: the interpreter ended while it removed them';
   }
 
   /** After a loss, the twin of the last known state takes over. False if there is none. */
@@ -189,7 +204,7 @@ export class Worker {
     const { exited } = this;
     const { previousPid } = this.twins;
     if (previousPid === null) return null;
-    await this.#sweep([previousPid]);
+    await this.enclosure.sweep([previousPid]);
     await exited;
     this.#violation = null;
     const resumed = await this.twins.wakePrevious();
@@ -208,11 +223,6 @@ export class Worker {
     this.#exit = Promise.withResolvers<Exit>();
     const marks = this.channel.reachMarks();
     while (!(await within(TWIN_TIMEOUT_MS, marks, false)) && this.channel.isOutputHeldUp); // a slow consumer is waited for
-  }
-
-  /** Processes that cannot be ended one by one are ended as a whole. */
-  async #sweep(keep: readonly number[]): Promise<void> {
-    if (!(await this.enclosure.sweep(keep))) await this.close();
   }
 
   #onFrame(frame: WorkerFrame): void {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Artifact } from '../../../artifact/artifact.ts';
 import type { Limits } from '../../../config.ts';
-import type { Echo, EngineSession, Rollback, RunRequest } from '../../../engine/engine.ts';
+import { Unanswered, type Echo, type EngineSession, type Rollback, type RunRequest } from '../../../engine/engine.ts';
 import { VivariumError } from '../../../errors.ts';
 import type { Event, Listener, Summary } from '../../../execution/event.ts';
 import { streamEvents } from '../../../execution/event-stream.ts';
@@ -14,6 +14,9 @@ import type { HostedFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
 import type { Cancellable, TableOptions } from '../../options.ts';
 import { Turns } from './turns.ts';
+
+/** How often an interpreter that is lost while it is asked something is replaced. */
+const ATTEMPTS = 3;
 
 /** The settings of a session that its runs depend on. */
 export interface RunSettings {
@@ -125,6 +128,7 @@ export class Runs {
       await this.#initialise(run.signal);
       this.#executions += 1;
       await this.#files.beginRun();
+      await this.#initialise(run.signal); // it may have been lost meanwhile
       return await this.#run(request, recipients);
     } catch (error) {
       if (run.signal?.aborted !== true || error !== run.signal.reason) throw this.#examine(error);
@@ -187,15 +191,23 @@ export class Runs {
 
   inspect(options: Cancellable = {}): Promise<readonly Variable[]> {
     return this.#inTurn(options, async () => {
-      await this.#initialise();
-      return this.#inner.inspect();
+      for (let attempt = 1; ; attempt += 1) {
+        await this.#initialise();
+        try {
+          return await this.#inner.inspect();
+        } catch (error) {
+          if (!(error instanceof Unanswered) || attempt === ATTEMPTS) throw error;
+        }
+      }
     });
   }
 
   exportTable(name: string, { format = 'csv', ...options }: TableOptions = {}): Promise<Artifact> {
     return this.#inTurn(options, async () => {
-      await this.#initialise();
-      return this.#files.takeOut(`${name}.${format}`, (path) => this.#inner.writeTable({ name, format, path }));
+      return this.#files.takeOut(`${name}.${format}`, async (path) => {
+        await this.#initialise();
+        await this.#inner.writeTable({ name, format, path });
+      });
     });
   }
 
@@ -214,15 +226,25 @@ export class Runs {
     this.#closed.abort(error);
   }
 
+  /**
+   * Makes sure that there is a live interpreter that has run its init code. Comes right before anything that is asked of
+   * the interpreter: what is awaited in between gives it time to be lost, and to be replaced by one that is not prepared.
+   */
   async #initialise(signal?: AbortSignal): Promise<void> {
-    if (await this.#inner.revive()) {
-      this.#history.onFreshInterpreter();
-      this.#initCode.onFreshState();
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      if (await this.#inner.revive()) {
+        this.#history.onFreshInterpreter();
+        this.#initCode.onFreshState();
+      }
+      if (!this.#initCode.isDue) return;
+      const closed = this.#closed.signal;
+      this.#files.onChangedBetweenRuns();
+      await this.#initCode.run(signal ? AbortSignal.any([signal, closed]) : closed);
     }
-    if (!this.#initCode.isDue) return;
-    const closed = this.#closed.signal;
-    this.#files.onChangedBetweenRuns();
-    await this.#initCode.run(signal ? AbortSignal.any([signal, closed]) : closed);
+    throw new VivariumError(
+      'ENGINE_FAILED',
+      `The process of session ${this.#inner.id} ended ${ATTEMPTS} times right after its init code. The session and its files are kept, and the next call tries again.`,
+    );
   }
 
   /** Closing needs no signal here: a session of an engine stops its run when it closes. */
