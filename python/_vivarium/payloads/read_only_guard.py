@@ -140,7 +140,7 @@ def _refusal(what: str, settings: Settings) -> WriteRefused:
 
 def _refuse_events(settings: Settings) -> None:
     """Refuse what Python is about to do, under whatever name the program asks for it."""
-    own = _directory_of(sys.modules.get("_vivarium.worker"))
+    own = _directory_of(sys.modules.get("_vivarium"))
     libraries = tuple({*sysconfig.get_paths().values()} - {""}) + ((own,) if own else ())
 
     def is_of_library(depth: int) -> bool:

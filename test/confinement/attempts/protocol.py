@@ -263,7 +263,7 @@ def _resumed():
 
 
 def _twin(pid):
-    return {"type": "twin", "pid": pid, "token": "00" * 16, "dropped": None}
+    return {"type": "twin", "pid": pid, "token": "00" * 16, "dropped": None, "refreshed": False}
 
 
 def _send(header):

@@ -23,7 +23,7 @@ test(
     expect(new Set(subjects.map(({ session }) => session.workspace.path)).size).toBe(MANY);
 
     await forAll(subjects.values(), (subject) => subject.session.close());
-    expect(openFds()).toBeLessThanOrEqual(fdsBefore);
+    await expect.poll(openFds).toBeLessThanOrEqual(fdsBefore); // files are removed in the background
     await laboratory.engine.close();
     expect(descendants()).toEqual([]);
   },

@@ -104,6 +104,15 @@ test('that the disk was measured after any run of a burst is said once', () => {
   expect(orders).toMatchObject([{ isTold: true }, { isTold: false }]);
 });
 
+test('after a run that was ended for its files, the session is measured at once', () => {
+  const { watch, orders } = startWatch();
+  watch.rest(false);
+  watch.restAtOnce();
+  expect(orders).toMatchObject([{ op: 'rest', isTold: true }]);
+  vi.advanceTimersByTime(1000);
+  expect(orders).toHaveLength(1);
+});
+
 test('a long run ends the rest, also one that is about to begin', () => {
   const { watch, ops, begin } = startWatch();
   watch.rest(false);

@@ -54,6 +54,13 @@ export class Watch {
     this.#timer ??= setTimeout(() => this.#rest(), REST_AFTER_MS).unref();
   }
 
+  /** A run was ended for its files: how much there is now must be measured before the next run. */
+  restAtOnce(): void {
+    this.end();
+    this.#isDiskMeasured = true;
+    this.#rest();
+  }
+
   /** There is one more dormant process. */
   renew(): void {
     if (this.#isResting) this.rest(false);
