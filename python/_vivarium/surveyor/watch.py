@@ -93,7 +93,6 @@ class Watch:
         self._overstepped = overstepped
         self._watched: dict[str, WatchedEnclosure] = {}
         self._tolerated: dict[str, int] = {}  # sizes of directories over their limit, which may only shrink
-        self._overfilled: set[str] = set()  # directories whose size is unknown since a run was ended for it
         self._priorities = Priorities()
         self._not_before_s = 0.0
         self._inherited_bytes = 0
@@ -144,8 +143,6 @@ class Watch:
         except OSError:  # out of descriptors, for one: look again next time
             cause = None
         if cause is not None:
-            if cause == "workspace":
-                self._overfilled.add(watched.disk.path)
             self.remove(watched.name)
             self._overstepped(watched.name, cause, watched.last.leftovers)
         watched.next_s = time.monotonic() + watched.interval_s
@@ -171,17 +168,15 @@ class Watch:
 
     def _is_too_large(self, watched: WatchedEnclosure, disk_s: float) -> bool:
         limits, disk = watched.limits, watched.disk
-        if limits.is_told or disk.path in self._overfilled:
-            if disk.measure(disk_s) is None:
-                return False
-            limits.is_told = False
-            self._overfilled.discard(disk.path)
-            self._tolerate(disk)
-            return disk.total > disk.ceiling
+        if limits.is_told:
+            limits.is_told = disk.measure(disk_s) is None
+            if not limits.is_told:
+                self._tolerate(disk)
+            return not limits.is_told and disk.total > disk.ceiling
         if disk.is_over(disk_s):
             return True
-        if limits.is_resting and disk.is_measured:
-            self._tolerate(disk)
+        if disk.is_measured and (limits.is_resting or disk.total < self._tolerated.get(disk.path, 0)):
+            self._tolerate(disk)  # during a run it may only shrink
         return False
 
     def _tolerate(self, disk: DiskMeter) -> None:

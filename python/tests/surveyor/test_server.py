@@ -68,17 +68,6 @@ class SurveyorTest(unittest.TestCase):
             file.write(b"x" * 2 * MB)
         self.assertEqual(self.hear(), overstep(idle, "workspace"))
 
-    def test_a_run_is_not_ended_for_files_that_an_earlier_one_was_ended_for(self) -> None:
-        self.host.setblocking(True)
-        with open(f"{self.sessions}/home/file", "wb") as file:
-            file.write(b"x" * 2 * MB)
-        idle, busy = self.start("import time; time.sleep(60)"), self.start(BUSY)
-        self.order("watch", idle)
-        self.assertEqual(self.hear(), overstep(idle, "workspace"))
-        self.order("watch", idle)
-        self.order("watch", busy, cpuMs=500, diskBytes=100 * MB)
-        self.assertEqual(self.hear(), overstep(busy, "cpu"))
-
     def test_orders_that_come_all_the_time_do_not_put_off_a_look(self) -> None:
         greedy = self.start(FILLING)
         deadline = time.monotonic() + 15

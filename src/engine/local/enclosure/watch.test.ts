@@ -104,13 +104,16 @@ test('that the disk was measured after any run of a burst is said once', () => {
   expect(orders).toMatchObject([{ isTold: true }, { isTold: false }]);
 });
 
-test('after a run that was ended for its files, the session is measured at once', () => {
+test('once a run was ended for its files, the session is measured right after each run', () => {
   const { watch, orders } = startWatch();
+  watch.onOverfilled();
   watch.rest(false);
-  watch.restAtOnce();
-  expect(orders).toMatchObject([{ op: 'rest', isTold: true }]);
-  vi.advanceTimersByTime(1000);
-  expect(orders).toHaveLength(1);
+  watch.rest(false);
+  expect(orders).toMatchObject([
+    { op: 'rest', isTold: true },
+    { op: 'rest', isTold: true },
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('a long run ends the rest, also one that is about to begin', () => {

@@ -22,6 +22,7 @@ export class Watch {
   #isWatching = false;
   #isResting = false;
   #isDiskMeasured = false;
+  #isOverfilled = false;
 
   constructor(send: (order: SurveyOrder) => void, target: () => WatchTarget) {
     this.#send = send;
@@ -50,15 +51,18 @@ export class Watch {
    * `isDiskMeasured` if the size of the workspace was measured after the run.
    */
   rest(isDiskMeasured: boolean): void {
-    this.#isDiskMeasured ||= isDiskMeasured;
+    this.#isDiskMeasured ||= isDiskMeasured || this.#isOverfilled;
+    if (this.#isOverfilled) {
+      this.end();
+      this.#rest();
+      return;
+    }
     this.#timer ??= setTimeout(() => this.#rest(), REST_AFTER_MS).unref();
   }
 
-  /** A run was ended for its files: how much there is now must be measured before the next run. */
-  restAtOnce(): void {
-    this.end();
-    this.#isDiskMeasured = true;
-    this.#rest();
+  /** A run was ended for its files. From now on they are measured right after each run, since the next may remove them. */
+  onOverfilled(): void {
+    this.#isOverfilled = true;
   }
 
   /** There is one more dormant process. */
