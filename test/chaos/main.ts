@@ -24,6 +24,8 @@ const { values } = parseArgs({
     sessions: { type: 'string', default: '8' },
     'fault-ms': { type: 'string', default: '100' },
     'pause-ms': { type: 'string', default: '20' },
+    /** Whether disk, descriptors and database fail too. */
+    machine: { type: 'string', default: 'yes' },
     /** Where the steps of sessions that were told something untrue are written. */
     traces: { type: 'string', default: path.join(tmpdir(), 'vivarium-chaos') },
   },
@@ -77,6 +79,7 @@ async function main(home: string): Promise<number> {
     over: AbortSignal.any([stop.signal, AbortSignal.timeout(Number(values.minutes) * MINUTE_MS)]),
     sessions: Number(values.sessions),
     faultMs: Number(values['fault-ms']),
+    hasMachineFaults: values.machine === 'yes',
     pauseMs: Number(values['pause-ms']),
     onProgress: (soFar) => say(`${seconds(startedAtMs)} s: ${totals(report, soFar)}`),
   });

@@ -20,6 +20,8 @@ export interface StormOptions {
   readonly sessions: number;
   /** The average time between two faults. */
   readonly faultMs: number;
+  /** Whether the machine fails too, besides processes. */
+  readonly hasMachineFaults: boolean;
   readonly pauseMs: number;
   readonly python: string;
   /** An empty directory for everything that the storm writes. */
@@ -94,13 +96,13 @@ async function live(host: Host, scene: Scene): Promise<void> {
 }
 
 async function afflict(scene: Scene, lives: readonly Life[]): Promise<void> {
-  const { weather, faults, dataDir, python, hasOwnDisk, faultMs, over } = scene;
+  const { weather, faults, dataDir, python, hasOwnDisk, faultMs, hasMachineFaults, over } = scene;
   const chance = new Chance(scene.seed ^ 0x5bd1e995);
   const machine = new MachineFaults({ chance, weather, dataDir, python, hasOwnDisk });
   for (let calmAtMs = performance.now() + STORM_MS; !over.aborted;) {
     await pause(chance.below(2 * faultMs), over);
     if (over.aborted) break;
-    if (chance.below(MACHINE_ODDS) < 1) {
+    if (hasMachineFaults && chance.below(MACHINE_ODDS) < 1) {
       await faults.settle(); // nothing can be found out about processes without descriptors
       await machine.strike();
     } else faults.strike(targetsOf(lives));
