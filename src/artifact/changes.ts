@@ -2,7 +2,7 @@ import type { FoundFile, Listing, ListOptions, Touched, Workspace } from '../wor
 
 /** What a workspace held at one moment. */
 export interface FileInventory extends Omit<Listing, 'files' | 'allocatedBytes'> {
-  /** By path. Whoever writes a file from outside may note it with `replaceFile`, so that no run counts as its writer. */
+  /** By path. A caller that writes a file from outside may note it with `replaceFile`, so that no run counts as its writer. */
   readonly files: Map<string, FoundFile>;
   /** The files that have further names, by which they can change. */
   readonly linked: Set<string>;

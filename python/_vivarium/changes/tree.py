@@ -31,7 +31,7 @@ class Changes(Record):
 class Tree:
     """The directories of a tree by the numbers of their watches.
 
-    Events name the path by which a file was reached, so whoever asks must look at files with several names each time.
+    Events name the path by which a file was reached, so the caller must look at files with several names each time.
     One that gets a second name, is changed by it and loses it again between two looks is not noticed.
     """
 
@@ -46,7 +46,7 @@ class Tree:
         self._moving: dict[int, int] = {}
         self._has_removals = False
         self._is_lost = False
-        self.has_written = False  # whoever measures sizes resets it
+        self.has_written = False  # reset when the sizes are measured
 
     def __len__(self) -> int:
         return len(self._folders)

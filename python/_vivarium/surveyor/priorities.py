@@ -78,7 +78,7 @@ class Priorities:
     def _group(self, place: Place, seen: list[Sample], known: dict[int, TerminalSession]) -> dict[int, TerminalSession]:
         found: dict[int, TerminalSession] = {}
         for process in seen:
-            # A terminal session from outside the enclosure is ours, or that of whoever started us.
+            # A terminal session from outside the enclosure is ours, or that of our parent.
             if process.session in (0, self._own) or process.pid == place.pid1:
                 continue
             before = known.get(process.session)

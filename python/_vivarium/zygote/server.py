@@ -96,7 +96,7 @@ class Server:
         self._kill(opened)
 
     def _give_up_command(self, command: dict[str, Any], problem: str) -> None:
-        """End the enclosure that a command is about, and answer whoever waits for it."""
+        """End the enclosure that a command is about, and answer the caller that waits for it."""
         if "request" in command:
             self._report({"event": "answer", "request": command["request"], "problem": problem})
         opened = self._opened.get(command.get("enclosure", ""))
