@@ -12,7 +12,6 @@ from _vivarium.surveyor.following import Following
 MAX_ENTRIES = 200_000
 # Directories that are held open at a time. Only nested ones that have siblings need that.
 MAX_OPEN = 256
-OVERDRAFT = 256 << 20
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -24,23 +23,12 @@ class DiskMeter:
         self.is_measured = False
         self.total = 0  # of the last walk that came to its end
         self.path = path
-        self.limit = self.ceiling = 0
-        self._max_bytes = 0
+        self.max_bytes = 0
         self._bytes = 0
         self._entries = 0
         self._is_too_deep = False
         self._is_stale = False
         self._walk: Iterator[None] | None = None
-
-    def set_limit(self, max_bytes: int, tolerated: int) -> None:
-        """Allow this much, or what is tolerated already if that is more, but at most the ceiling."""
-        self.limit = max_bytes
-        self.ceiling = max_bytes + max(max_bytes, OVERDRAFT)
-        self.allow(tolerated)
-
-    def allow(self, size: int) -> None:
-        """Allow this size if it is above the limit, but at most the ceiling."""
-        self._max_bytes = max(self.limit, min(size, self.ceiling))
 
     def expire(self) -> None:
         """The tree may have changed. A walk that is under way goes on, but another one must follow it."""
@@ -85,7 +73,7 @@ class DiskMeter:
         return self._walk
 
     def _is_over(self) -> bool:
-        return self._bytes > self._max_bytes or self._entries > MAX_ENTRIES or self._is_too_deep
+        return self._bytes > self.max_bytes or self._entries > MAX_ENTRIES or self._is_too_deep
 
     def _walk_once(self) -> Iterator[None]:
         """Count everything below the root, one entry at a time."""

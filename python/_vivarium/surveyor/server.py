@@ -96,10 +96,10 @@ class Surveyor:
                 memory_bytes=order["memoryBytes"],
                 cpu_s=order["cpuMs"] and order["cpuMs"] / 1000,
                 busy_s=order["busyMs"] and order["busyMs"] / 1000,
+                disk_bytes=order["diskBytes"],
                 is_resting=order["op"] == "rest",
-                is_told=order["isTold"],
+                tolerates_found=order["toleratesFound"],
             ),
-            order["diskBytes"],
         )
 
     def _remove_watch(self, order: dict[str, Any]) -> None:

@@ -37,6 +37,8 @@ PASS_S = 0.05
 # For the disks of all enclosures that are due, together.
 DISK_S = 0.02
 LEAST_DISK_S = 0.001
+# No run may go on with more than this above the limit, also one that has found it there.
+OVERDRAFT = 256 << 20
 
 
 class Measurement(Fields):
@@ -57,8 +59,9 @@ class Limits(Fields):
     memory_bytes: int
     cpu_s: float | None
     busy_s: float | None
+    disk_bytes: int
     is_resting: bool  # no run is on
-    is_told: bool  # the host has reported the size of its files already
+    tolerates_found: bool  # the size that is found first is not too large, whatever it is
 
 
 class WatchedEnclosure:
@@ -68,7 +71,7 @@ class WatchedEnclosure:
         self.name = name
         self.place = place
         self.disk = disk
-        self.limits = Limits(0, frozenset(), 0, None, None, False, False)
+        self.limits = Limits(0, frozenset(), 0, None, None, 0, False, False)
         self.before: Measurement | None = None  # the look that times count from; the next one if there is none
         self.last = Measurement()
         self.interval_s = TICK_S
@@ -97,16 +100,18 @@ class Watch:
         self._not_before_s = 0.0
         self._inherited_bytes = 0
 
-    def add(self, name: str, place: Place, home: str, limits: Limits, disk_bytes: int) -> None:
+    def add(self, name: str, place: Place, home: str, limits: Limits) -> None:
         """Watch an enclosure from now on. This replaces an earlier order for it, and takes no look by itself."""
         watched = self._watched.get(name)
         if watched is None:
             watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home, self._following))
-        is_next_rest = watched.limits.is_resting and limits.is_resting and watched.next_s > 0
+        was_resting = watched.limits.is_resting
+        if was_resting and not limits.is_resting and not watched.disk.is_measured:
+            limits.tolerates_found = True  # a run is held to what earlier ones left, and that is not known yet
+        is_next_rest = was_resting and limits.is_resting and watched.next_s > 0
         watched.place, watched.limits, watched.before, watched.interval_s = place, limits, None, TICK_S
-        watched.disk.set_limit(disk_bytes, self._tolerated.get(home, 0))
+        self._allow(watched)
         watched.disk.expire()
-        limits.is_told = limits.is_told and limits.is_resting  # a run is held to what was measured before it
         soon = time.monotonic() + TICK_S
         # Short runs in a row each end in a rest. They must not bring the next look forward, nor put it off.
         watched.next_s = min(watched.next_s, soon) if is_next_rest else 0.0
@@ -168,24 +173,34 @@ class Watch:
 
     def _is_too_large(self, watched: WatchedEnclosure, disk_s: float) -> bool:
         limits, disk = watched.limits, watched.disk
-        if limits.is_told:
-            limits.is_told = disk.measure(disk_s) is None
-            if not limits.is_told:
-                self._tolerate(disk)
-            return not limits.is_told and disk.total > disk.ceiling
+        if limits.tolerates_found:
+            if disk.measure(disk_s) is None:
+                return False
+            limits.tolerates_found = False
+            self._tolerate(watched)
+            return not limits.is_resting and disk.is_over(0)
         if disk.is_over(disk_s):
             return True
         if disk.is_measured and (limits.is_resting or disk.total < self._tolerated.get(disk.path, 0)):
-            self._tolerate(disk)  # during a run it may only shrink
+            self._tolerate(watched)  # during a run it may only shrink
         return False
 
-    def _tolerate(self, disk: DiskMeter) -> None:
+    def _tolerate(self, watched: WatchedEnclosure) -> None:
         """Allow the present size. Removing files takes a run, which must not be ended for what was there before."""
-        disk.allow(disk.total)
-        if disk.total > disk.limit:
+        disk = watched.disk
+        if disk.total > watched.limits.disk_bytes:
             self._tolerated[disk.path] = disk.total
         else:
             self._tolerated.pop(disk.path, None)
+        self._allow(watched)
+
+    def _allow(self, watched: WatchedEnclosure) -> None:
+        """Hold an enclosure to its limit, or to what is tolerated if that is more."""
+        limit = watched.limits.disk_bytes
+        tolerated = self._tolerated.get(watched.disk.path, 0)
+        if not watched.limits.is_resting:
+            tolerated = min(tolerated, limit + max(limit, OVERDRAFT))
+        watched.disk.max_bytes = max(limit, tolerated)
 
     def _look(self, watched: WatchedEnclosure) -> Measurement:
         """Look at every process once. What it shares with others is told apart only where the sum may be too much."""

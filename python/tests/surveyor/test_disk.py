@@ -26,7 +26,7 @@ class DiskMeterTest(unittest.TestCase):
         os.mkdir(self.tree)
         os.mkdir(self.outside)
         self.meter = DiskMeter(self.tree, Following(self.base, Processes()))
-        self.meter.set_limit(MB, 0)
+        self.meter.max_bytes = MB
 
     def write(self, path: str, size: int) -> None:
         with open(path, "wb") as file:
@@ -74,7 +74,7 @@ class DiskMeterTest(unittest.TestCase):
         before = self.open_fds()
         self.assertFalse(self.meter.is_over(NO_TIME_S))
         self.assertLess(self.open_fds(), before + 5)
-        self.meter.set_limit(100 * MB, 0)
+        self.meter.max_bytes = 100 * MB
         self.assertFalse(self.meter.is_over(LONG_S))
         self.assertEqual(self.meter._entries, 3001)
         self.assertLessEqual(self.open_fds(), before)
@@ -87,7 +87,7 @@ class DiskMeterTest(unittest.TestCase):
             self.addCleanup(os.close, directory)
             directory = os.open(os.listdir(directory)[-1], os.O_RDONLY, dir_fd=directory)  # which is entered first
         os.close(directory)
-        self.meter.set_limit(1 << 40, 0)
+        self.meter.max_bytes = 1 << 40
         before = self.open_fds()
         self.assertTrue(self.meter.is_over(LONG_S))
         self.meter.close()

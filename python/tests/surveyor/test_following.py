@@ -167,7 +167,7 @@ class FollowingTest(unittest.TestCase):
     def test_a_quiet_home_is_measured_once(self) -> None:
         self.begin()
         meter = DiskMeter(str(self.home), self.following)
-        meter.set_limit(1 << 30, 0)
+        meter.max_bytes = 1 << 30
         first = meter.measure(LONG_S)
         with mock.patch.object(os, "scandir", side_effect=AssertionError("walked again")):
             meter.expire()

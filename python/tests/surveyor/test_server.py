@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -46,9 +47,13 @@ class SurveyorTest(unittest.TestCase):
     def order(self, op: str, pid: int, **fields: object) -> None:
         """Send an order for an enclosure of that process."""
         place = {"pid1": pid, "worker": 0, "group": None, "workspace": "home"}
-        usual = {"memoryBytes": 100 * MB, "cpuMs": None, "busyMs": None, "diskBytes": MB, "isTold": False}
+        usual = {"memoryBytes": 100 * MB, "cpuMs": None, "busyMs": None, "diskBytes": MB, "toleratesFound": False}
         known = {"enclosure": f"s{pid}", "worker": pid, "dormant": [], "place": place}
         self.host.sendall(protocol.encode({"op": op, **known, **usual, **fields}))
+
+    def assert_silent(self, seconds: float) -> None:
+        """The surveyor has nothing to say."""
+        self.assertEqual(select.select([self.host], [], [], seconds)[0], [])
 
     def hear(self) -> dict:
         """Return the next message of the surveyor."""
@@ -64,9 +69,54 @@ class SurveyorTest(unittest.TestCase):
         self.order("rest", busy, busyMs=200)
         self.assertEqual(self.hear(), overstep(busy, "busy"))
         self.order("watch", idle)
-        with open(f"{self.sessions}/home/file", "wb") as file:
-            file.write(b"x" * 2 * MB)
+        self.write(2 * MB)
         self.assertEqual(self.hear(), overstep(idle, "workspace"))
+
+    def write(self, size: int) -> None:
+        with open(f"{self.sessions}/home/file", "ab") as file:
+            file.write(b"x" * size)
+
+    def test_what_is_found_first_is_tolerated_if_the_host_says_so_and_growth_is_not(self) -> None:
+        self.host.setblocking(True)
+        for op in ("watch", "rest"):
+            busy = self.start(BUSY)  # all is well as long as nothing happens
+            self.write(3 * MB)
+            self.order(op, busy, toleratesFound=True)
+            self.assert_silent(0.5)
+            self.write(MB)
+            self.assertEqual(self.hear(), overstep(busy, "workspace"))
+
+    def test_a_run_is_held_to_what_was_measured_before_it(self) -> None:
+        self.host.setblocking(True)
+        busy = self.start(BUSY)
+        self.write(3 * MB)
+        self.order("rest", busy, toleratesFound=True)
+        self.assert_silent(0.5)
+        self.order("watch", busy)
+        self.assert_silent(0.5)
+        self.write(MB)
+        self.assertEqual(self.hear(), overstep(busy, "workspace"))
+
+    def test_a_run_that_begins_before_anything_was_measured_is_held_to_what_it_finds(self) -> None:
+        self.host.setblocking(True)
+        for number in range(20_000):  # takes longer than one look
+            os.mknod(f"{self.sessions}/home/{number}")
+        busy = self.start(BUSY)
+        self.write(3 * MB)
+        self.order("rest", busy, toleratesFound=True)
+        self.order("watch", busy)
+        self.assert_silent(1)
+        self.write(MB)
+        self.assertEqual(self.hear(), overstep(busy, "workspace"))
+
+    def test_far_above_the_limit_a_run_is_ended_and_a_session_that_rests_is_not(self) -> None:
+        self.host.setblocking(True)
+        busy = self.start(BUSY)
+        self.write(300 * MB)
+        self.order("rest", busy, toleratesFound=True)
+        self.assert_silent(0.5)
+        self.order("watch", busy, toleratesFound=True)
+        self.assertEqual(self.hear(), overstep(busy, "workspace"))
 
     def test_orders_that_come_all_the_time_do_not_put_off_a_look(self) -> None:
         greedy = self.start(FILLING)

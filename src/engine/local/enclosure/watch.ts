@@ -22,7 +22,6 @@ export class Watch {
   #isWatching = false;
   #isResting = false;
   #isDiskMeasured = false;
-  #isOverfilled = false;
 
   constructor(send: (order: SurveyOrder) => void, target: () => WatchTarget) {
     this.#send = send;
@@ -51,18 +50,8 @@ export class Watch {
    * `isDiskMeasured` if the size of the workspace was measured after the run.
    */
   rest(isDiskMeasured: boolean): void {
-    this.#isDiskMeasured ||= isDiskMeasured || this.#isOverfilled;
-    if (this.#isOverfilled) {
-      this.end();
-      this.#rest();
-      return;
-    }
+    this.#isDiskMeasured ||= isDiskMeasured;
     this.#timer ??= setTimeout(() => this.#rest(), REST_AFTER_MS).unref();
-  }
-
-  /** A run was ended for its files. From now on they are measured right after each run, since the next may remove them. */
-  onOverfilled(): void {
-    this.#isOverfilled = true;
   }
 
   /** There is one more dormant process. */
@@ -89,17 +78,20 @@ export class Watch {
   }
 
   #watch(onLong: () => void): void {
+    // What an earlier run left is not known yet, and this one must not be ended for it.
+    const toleratesFound = this.#timer !== null;
     this.end();
     this.#isResting = false;
     this.#isWatching = true;
-    this.#send({ op: 'watch', ...this.#fields(), busyMs: null });
+    this.#send({ op: 'watch', ...this.#fields(), busyMs: null, toleratesFound });
     onLong();
   }
 
   #rest(): void {
     this.#timer = null;
     this.#isResting = true;
-    this.#send({ op: 'rest', ...this.#fields(), busyMs: this.#target().limits.timeoutMs });
+    const { timeoutMs } = this.#target().limits;
+    this.#send({ op: 'rest', ...this.#fields(), busyMs: timeoutMs, toleratesFound: this.#isDiskMeasured });
     this.#isDiskMeasured = false;
   }
 
@@ -107,6 +99,6 @@ export class Watch {
     const { worker, dormant, limits } = this.#target();
     const diskBytes = (limits.workspaceMb + limits.rollbackMb) * 2 ** 20;
     const memoryBytes = limits.memoryMb * 2 ** 20;
-    return { worker, dormant, memoryBytes, cpuMs: limits.cpuMs, diskBytes, isTold: this.#isDiskMeasured };
+    return { worker, dormant, memoryBytes, cpuMs: limits.cpuMs, diskBytes };
   }
 }
