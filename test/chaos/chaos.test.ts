@@ -9,8 +9,7 @@ import { expect, test } from 'vitest';
 import { Chance } from '../e2e/engine/chance.ts';
 
 const MAIN = path.join(import.meta.dirname, 'main.ts');
-// Faults of the machine have tests of their own (`store-faults`, `random-faults`).
-const GENTLE = ['--minutes', '0.7', '--sessions', '4', '--fault-ms', '400', '--pause-ms', '80', '--machine', 'no'];
+const GENTLE = ['--minutes', '0.7', '--sessions', '4', '--fault-ms', '400', '--pause-ms', '80'];
 const { seed } = new Chance();
 
 /** In a process of its own, which may run out of descriptors without harm to other tests. */

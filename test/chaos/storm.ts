@@ -8,10 +8,13 @@ import { Chance } from '../e2e/engine/chance.ts';
 import { openFds } from '../e2e/engine/processes.ts';
 import { MachineFaults } from './faults/machine.ts';
 import { ProcessFaults, type Target } from './faults/processes.ts';
+import type { ProcessSlots } from './faults/process-slots.ts';
 import { Weather } from './faults/weather.ts';
 import { findLeftovers } from './leftovers.ts';
 import { Life } from './life.ts';
 import { answered, Hang, type Report } from './report.ts';
+
+export type MachineMode = 'yes' | 'no' | 'only';
 
 export interface StormOptions {
   readonly seed: number;
@@ -20,13 +23,15 @@ export interface StormOptions {
   readonly sessions: number;
   /** The average time between two faults. */
   readonly faultMs: number;
-  /** Whether the machine fails too, besides processes. */
-  readonly hasMachineFaults: boolean;
+  /** Whether the machine fails, besides processes or instead of them. */
+  readonly machine: MachineMode;
   readonly pauseMs: number;
   readonly python: string;
   /** An empty directory for everything that the storm writes. */
   readonly directory: string;
   readonly hasOwnDisk: boolean;
+  /** What this process may run out of; null if it cannot be made to. */
+  readonly slots: ProcessSlots | null;
   readonly report: Report;
   readonly onProgress: (weather: Weather) => void;
 }
@@ -96,13 +101,14 @@ async function live(host: Host, scene: Scene): Promise<void> {
 }
 
 async function afflict(scene: Scene, lives: readonly Life[]): Promise<void> {
-  const { weather, faults, dataDir, python, hasOwnDisk, faultMs, hasMachineFaults, over } = scene;
+  const { weather, faults, dataDir, python, hasOwnDisk, slots, faultMs, over } = scene;
   const chance = new Chance(scene.seed ^ 0x5bd1e995);
-  const machine = new MachineFaults({ chance, weather, dataDir, python, hasOwnDisk });
+  const machine = new MachineFaults({ chance, weather, dataDir, python, hasOwnDisk, slots });
+  const machineOdds = { no: 0, yes: 1 / MACHINE_ODDS, only: 1 }[scene.machine];
   for (let calmAtMs = performance.now() + STORM_MS; !over.aborted;) {
     await pause(chance.below(2 * faultMs), over);
     if (over.aborted) break;
-    if (hasMachineFaults && chance.below(MACHINE_ODDS) < 1) {
+    if (chance.below(1) < machineOdds) {
       await faults.settle(); // nothing can be found out about processes without descriptors
       await machine.strike();
     } else faults.strike(targetsOf(lives));

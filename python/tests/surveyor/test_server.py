@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ class SurveyorTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.sessions = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.sessions)
         os.mkdir(f"{self.sessions}/home")
         self.host, theirs = socket.socketpair()
         self.host.settimeout(20)

@@ -1,4 +1,4 @@
-/** Faults of the machine: a full disk, no free descriptors, a locked database. Each ends by itself. */
+/** Faults of the machine: a full disk, no free descriptors or processes, a locked database. Each ends by itself. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
@@ -7,6 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Chance } from '../../e2e/engine/chance.ts';
+import type { ProcessSlots } from './process-slots.ts';
 import type { Weather } from './weather.ts';
 
 const run = promisify(execFile);
@@ -33,7 +34,10 @@ interface MachineFaultsParts {
   readonly python: string;
   /** Whether the data directory is a file system of its own, which may be filled. */
   readonly hasOwnDisk: boolean;
+  readonly slots: ProcessSlots | null;
 }
+
+type Begin = () => Promise<() => unknown>;
 
 export class MachineFaults {
   readonly #parts: MachineFaultsParts;
@@ -44,15 +48,17 @@ export class MachineFaults {
 
   /** One fault, and its end. */
   async strike(): Promise<void> {
-    const { chance, hasOwnDisk } = this.#parts;
-    const lastsMs = chance.below(LONGEST_MS);
-    const luck = chance.below(3);
-    if (luck < 1) return this.#during('a locked database', lastsMs, () => this.#lockDatabase());
-    if (luck < 2) return this.#during('no descriptors', lastsMs, () => Promise.resolve(takeDescriptors()));
-    if (hasOwnDisk) return this.#during('a full disk', lastsMs, () => this.#fillDisk());
+    const { chance, hasOwnDisk, slots } = this.#parts;
+    const kinds: [string, Begin][] = [
+      ['a locked database', () => this.#lockDatabase()],
+      ['no descriptors', () => Promise.resolve(takeDescriptors())],
+    ];
+    if (hasOwnDisk) kinds.push(['a full disk', () => this.#fillDisk()]);
+    if (slots !== null) kinds.push(['no process slots', () => Promise.resolve(slots.exhaust())]);
+    await this.#during(...chance.pick(kinds), chance.below(LONGEST_MS));
   }
 
-  async #during(kind: string, lastsMs: number, begin: () => Promise<() => unknown>): Promise<void> {
+  async #during(kind: string, begin: Begin, lastsMs: number): Promise<void> {
     const { weather } = this.#parts;
     const fault = { kind, sessionId: null };
     weather.begin(fault);

@@ -93,6 +93,16 @@ test('a run that was stopped may have done any part of its steps, as far as its 
   expect(states).toHaveLength(2);
 });
 
+test('a file that was opened in vain is named, as it was or empty', () => {
+  const beliefs = afterSet();
+  const starved = { outcome: { status: 'raised' }, error: { name: 'OSError' }, files: ['f'] } as const;
+  beliefs.learn(compose([writeFile('f', 'newer')], { kind: 'succeeds' }), answer(starved));
+  beliefs.learn(...reading({ ...AFTER_SET, files: { f: '' } }));
+  beliefs.learn(compose([writeFile('f', 'newer')], { kind: 'succeeds' }), answer(starved));
+  beliefs.learn(...reading({ ...AFTER_SET, files: { f: '' } }));
+  expect(beliefs.list).toMatchObject([{ state: { files: { f: '' } } }]);
+});
+
 test('a loss that was not told yet must be told by the next receipt, and what the run did is kept', () => {
   const beliefs = afterSet();
   beliefs.disturb();

@@ -1,5 +1,5 @@
 /** Everything that a session may hold, given all the answers so far. An answer that fits none of it is a lie. */
-import { follow, lastOf, type Program } from './programs.ts';
+import { follow, lastOf, openedBy, type Program } from './programs.ts';
 import { EMPTY, keyOf, withFile, writtenBetween, type State } from './state.ts';
 import { endingsOf, type Answer, type Possible, type RunCase } from './receipts.ts';
 
@@ -75,7 +75,8 @@ export class Beliefs {
       this.#disturbed().flatMap((start) => {
         const { moments } = follow(program, start.state);
         return (isComplete ? moments.slice(-1) : moments).flatMap(({ state }) => {
-          const untold = [...new Set([...start.untold, ...writtenBetween(start.state, state)])].toSorted();
+          const written = isComplete ? writtenBetween(start.state, state) : openedBy(program);
+          const untold = [...new Set([...start.untold, ...written])].toSorted();
           const went = changed(program, start, state, !isComplete);
           const restored = { ...start, state: { ...start.state, files: state.files }, undo: null };
           const since = worse(start.since, 'restored');
@@ -209,7 +210,7 @@ function afterRun(program: Program, answer: Answer, start: Belief, { state, isOw
   if (!hasRun) return [start];
   // Files are not looked for after a look, nor after a run that was stopped before it did anything.
   const hasLooked = !program.isLook && answer.state.reason === undefined;
-  const written = hasLooked ? [] : [...start.untold, ...writtenBetween(start.state, state)];
+  const written = hasLooked ? [] : [...start.untold, ...openedBy(program)];
   const told = { ...start, untold: [...new Set(written)].filter((path) => !files.includes(path)).toSorted() };
   if (!isOwn) return [{ ...told, state, undo: null, uploaded: {} }];
   return changed(program, told, state, outcome.status === 'cancelled' || outcome.status === 'timed-out');

@@ -7,6 +7,8 @@ type Effect = readonly State[] | { readonly raises: string };
 
 export interface Step {
   readonly code: string;
+  /** The file that it opens for writing. That counts as a change even if the disk has no room for the content. */
+  readonly path?: string;
   readonly effect: (state: State) => Effect;
   readonly prints?: (state: State) => string;
 }
@@ -62,6 +64,11 @@ export function follow({ steps, ending }: Pick<Program, 'steps' | 'ending'>, sta
   return { moments, end: ending.kind === 'raises' ? { raises: ending.name } : ending.kind };
 }
 
+/** The files that it may have opened for writing if it has not reached its end. */
+export function openedBy({ steps }: Program): string[] {
+  return steps.flatMap(({ path }) => path ?? []);
+}
+
 export function lastOf<T>(list: readonly T[]): T {
   const last = list.at(-1);
   if (last === undefined) throw new RangeError('an empty list has no last element');
@@ -98,6 +105,7 @@ export function remove(name: string): Step {
 export function writeFile(path: string, content: string): Step {
   return {
     code: `with open("${path}", "w") as _file: _file.write("${content}")`,
+    path,
     effect: (state) => [withFile(state, path, ''), withFile(state, path, content)],
   };
 }
@@ -105,6 +113,7 @@ export function writeFile(path: string, content: string): Step {
 export function appendToFile(path: string, content: string): Step {
   return {
     code: `with open("${path}", "a") as _file: _file.write("${content}")`,
+    path,
     effect: (state) => {
       const before = state.files[path] ?? '';
       return [withFile(state, path, before), withFile(state, path, before + content)];

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Execution, Json, StateReceipt } from '../../../src/execution/execution.ts';
 import type { Outcome } from '../../../src/execution/outcome.ts';
-import { follow, lastOf, type Course, type Moment, type Program } from './programs.ts';
+import { follow, lastOf, openedBy, type Course, type Moment, type Program } from './programs.ts';
 import { changesBetween, writtenBetween, type State } from './state.ts';
 
 /**
@@ -78,7 +78,11 @@ export function endingsOf(one: RunCase, refuse: (why: string) => void): Possible
   const candidates = fatesOf(answer, { own, course, start, fresh });
   const told = candidates.filter(({ state, isOwn }) => isTold(answer, start, state, isOwn));
   if (told.length === 0) refuse(`the receipt names other variables than changed`);
-  const fitting = told.filter(({ state }) => hasNamedFiles(answer, writtenBetween(start, state), untold));
+  const opened = hasReachedEnd(answer) ? [] : openedBy(program);
+  const fitting = told.filter(({ state }) => {
+    const others = [...untold, ...opened.filter((path) => Object.hasOwn(state.files, path))];
+    return hasNamedFiles(answer, writtenBetween(start, state), others);
+  });
   if (told.length > 0 && fitting.length === 0) {
     refuse(`the run says it wrote [${answer.files.join(', ')}], which is not what it wrote`);
   }
@@ -89,11 +93,11 @@ export function endingsOf(one: RunCase, refuse: (why: string) => void): Possible
 function hasNamedFiles(
   { files: named, state }: Answer,
   written: readonly string[],
-  untold: readonly string[],
+  others: readonly string[],
 ): boolean {
   const isMissing = written.some((path) => !named.includes(path));
   return (
-    (!isMissing || state.reason !== undefined) && named.every((path) => written.includes(path) || untold.includes(path))
+    (!isMissing || state.reason !== undefined) && named.every((path) => written.includes(path) || others.includes(path))
   );
 }
 

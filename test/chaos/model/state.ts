@@ -76,7 +76,8 @@ def _read():
     variables = {name: encode(value) for name, value in globals().items()
                  if not name.startswith("_") and type(value) is not types.ModuleType}
     paths = [os.path.relpath(os.path.join(folder, name)) for folder, _, names in os.walk(".") for name in names]
-    return {"variables": variables, "files": {path: read(path) for path in paths if not path.startswith(".output")}}
+    hidden = (".output", "export-")  # long outputs, and a table that could not be removed yet for want of descriptors
+    return {"variables": variables, "files": {path: read(path) for path in paths if not path.startswith(hidden)}}
 _state = _read()
 `;
 

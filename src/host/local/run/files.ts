@@ -109,7 +109,8 @@ export class HostedFiles implements SessionFiles {
   async list({ signal }: Cancellable = {}): Promise<FileList> {
     signal?.throwIfAborted();
     const { files, skipped, skippedCount, cut } = await this.#workspace.list({ signal });
-    return { skipped, skippedCount, cut, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(present) };
+    const own = files.filter(({ path }) => !this.#leftovers.has(path));
+    return { skipped, skippedCount, cut, files: own.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(present) };
   }
 
   /** Removes a file, a link or an empty directory. */
