@@ -12,7 +12,10 @@ import socket
 import time
 from collections.abc import Collection, Iterable, Iterator
 
+# The longest that new processes may go on to appear, and that a process that was killed may take to end: the kernel
+# holds up those that end or fork while many others do the same.
 SWEEP_SECONDS = 2.0
+END_SECONDS = 8.0
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
 
 
@@ -79,20 +82,19 @@ class Pid1:
 
         Dormant processes do nothing once they were signalled, so only the others are waited for.
         """
-        deadline = time.monotonic() + SWEEP_SECONDS
+        start = time.monotonic()
         while True:
             newest = self._newest_pid()
             signalled = [pid for pid in self._processes(newest) if pid not in keep and _kill(pid)]
             left = [pid for pid in signalled if pid not in dormant and not _has_ended(pid)]
             self._reap()
-            if not left and self._is_quiet(newest):
+            is_quiet = self._is_quiet(newest)
+            if not left and is_quiet:
                 return None
-            if time.monotonic() > deadline:
-                return (
-                    f"{len(left)} processes could not be ended"
-                    if left
-                    else "new processes came faster than they could be ended"
-                )
+            if not is_quiet and time.monotonic() > start + SWEEP_SECONDS:
+                return "new processes came faster than they could be ended"
+            if time.monotonic() > start + END_SECONDS:
+                return f"{len(left)} processes could not be ended"
             time.sleep(0.0005)
 
     def _processes(self, newest: int) -> Iterable[int]:

@@ -29,6 +29,7 @@ class Sample(Record):
     name: str
     is_ended: bool
     is_running: bool  # or would be, if a processor were free
+    is_held_up: bool  # by the kernel, so that no signal reaches it
     cpu_s: float  # with that of children that have ended
     threads: int
     started: int  # together with the pid it identifies a process
@@ -86,6 +87,7 @@ def sample(pid: int) -> Sample | None:
         name=head.partition(b"(")[2].decode("utf-8", "replace"),
         is_ended=fields[_STATE] == b"Z",
         is_running=fields[_STATE] == b"R",
+        is_held_up=fields[_STATE] == b"D",
         cpu_s=sum(map(int, fields[_TIMES])) / CLOCK_TICKS,
         threads=int(fields[_THREADS]),
         started=int(fields[_START]),
@@ -98,6 +100,12 @@ def main_thread_s(pid: int) -> float:
     """Return the processor time of the main thread of a process."""
     text = _read(f"/proc/{pid}/task/{pid}/stat")
     return sum(map(int, text.rpartition(b")")[2].split()[11:13])) / CLOCK_TICKS if text is not None else 0.0
+
+
+def processor_s(pid: int) -> float:
+    """Return the processor time of the main thread of a process, to the nanosecond."""
+    text = _read(f"/proc/{pid}/schedstat")
+    return int(text.split()[0]) / 1e9 if text else 0.0
 
 
 def inner_pid(pid: int) -> int:

@@ -43,6 +43,7 @@ class Surveyor:
             "rest": self._add_watch,
             "unwatch": self._remove_watch,
             "changes": self._following.changes,
+            "starved": lambda question: self._watch.is_starved(question["enclosure"]),
         }
 
     def serve(self) -> NoReturn:
@@ -98,6 +99,7 @@ class Surveyor:
                 busy_s=order["busyMs"] and order["busyMs"] / 1000,
                 disk_bytes=order["diskBytes"],
                 is_resting=order["op"] == "rest",
+                is_stopping=order["isStopping"],
                 tolerates_found=order["toleratesFound"],
             ),
         )

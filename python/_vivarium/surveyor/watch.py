@@ -21,6 +21,7 @@ from _vivarium.surveyor.processes import (
     inner_pid,
     main_thread_s,
     parent_pid,
+    processor_s,
     sample,
     shared_bytes_of,
 )
@@ -37,6 +38,8 @@ PASS_S = 0.05
 # For the disks of all enclosures that are due, together.
 DISK_S = 0.02
 LEAST_DISK_S = 0.001
+# Enough to raise an exception and to answer.
+TURN_S = 0.02
 # No run may go on with more than this above the limit, also one that has found it there.
 OVERDRAFT = 256 << 20
 
@@ -61,6 +64,7 @@ class Limits(Fields):
     busy_s: float | None
     disk_bytes: int
     is_resting: bool  # no run is on
+    is_stopping: bool  # the run has been told to end
     tolerates_found: bool  # the size that is found first is not too large, whatever it is
 
 
@@ -71,12 +75,14 @@ class WatchedEnclosure:
         self.name = name
         self.place = place
         self.disk = disk
-        self.limits = Limits(0, frozenset(), 0, None, None, 0, False, False)
+        self.limits = Limits(0, frozenset(), 0, None, None, 0, False, False, False)
         self.before: Measurement | None = None  # the look that times count from; the next one if there is none
         self.last = Measurement()
         self.interval_s = TICK_S
         self.next_s = 0.0
         self.terminals: dict[int, TerminalSession] = {}
+        # The worker when its run was told to end, and the processor time that it had used by then.
+        self.stopped: tuple[int, float] | None = None
         self.inner: dict[tuple[int, int], int] = {}  # pids inside the enclosure, by pid and start
 
 
@@ -97,11 +103,12 @@ class Watch:
         self._watched: dict[str, WatchedEnclosure] = {}
         self._tolerated: dict[str, int] = {}  # sizes of directories over their limit, which may only shrink
         self._priorities = Priorities()
+        self._priorities.go_first()
         self._not_before_s = 0.0
         self._inherited_bytes = 0
 
     def add(self, name: str, place: Place, home: str, limits: Limits) -> None:
-        """Watch an enclosure from now on. This replaces an earlier order for it, and takes no look by itself."""
+        """Watch an enclosure from now on. This replaces an earlier order for it."""
         watched = self._watched.get(name)
         if watched is None:
             watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home, self._following))
@@ -110,11 +117,25 @@ class Watch:
             limits.tolerates_found = True  # a run is held to what earlier ones left, and that is not known yet
         is_next_rest = was_resting and limits.is_resting and watched.next_s > 0
         watched.place, watched.limits, watched.before, watched.interval_s = place, limits, None, TICK_S
+        watched.stopped = watched.stopped if limits.is_stopping else None
         self._allow(watched)
         watched.disk.expire()
         soon = time.monotonic() + TICK_S
         # Short runs in a row each end in a rest. They must not bring the next look forward, nor put it off.
         watched.next_s = min(watched.next_s, soon) if is_next_rest else 0.0
+        if not limits.is_resting:
+            self._priorities.expect(name)
+        if limits.is_stopping:
+            self._look(watched)  # which hastens it
+            self._priorities.change()
+
+    def is_starved(self, name: str) -> bool:
+        """Whether the worker wants to run, and has hardly been able to since its run was told to end."""
+        watched = self._watched.get(name)
+        pid, before_s = watched.stopped if watched is not None and watched.stopped is not None else (0, 0.0)
+        now = sample(pid) if pid else None
+        wants_to_run = now is not None and (now.is_running or now.is_held_up)
+        return wants_to_run and processor_s(pid) - before_s < TURN_S
 
     def remove(self, name: str) -> None:
         """Stop watching an enclosure."""
@@ -205,6 +226,7 @@ class Watch:
     def _look(self, watched: WatchedEnclosure) -> Measurement:
         """Look at every process once. What it shares with others is told apart only where the sum may be too much."""
         seen = Measurement(cpu_s=0.0)
+        hastened: int | None = None
         samples: list[Sample] = []
         counted: list[Sample] = []
         known, watched.inner = watched.inner, {}
@@ -221,10 +243,13 @@ class Watch:
             counted.append(found)
             if number == watched.limits.worker:
                 seen.threads = found.threads
+                if watched.limits.is_stopping:
+                    hastened = found.session
+                    watched.stopped = watched.stopped or (pid, processor_s(pid))
                 seen.busy_s = main_thread_s(pid) if watched.limits.busy_s is not None else 0.0
             elif not found.is_ended and number != 1 and pid != watched.place.pid1:  # a subreaper has any number
                 seen.leftovers += 1
-        watched.terminals = self._priorities.judge(watched.name, watched.place, samples, watched.terminals)
+        watched.terminals = self._priorities.judge(watched.name, watched.place, samples, watched.terminals, hastened)
         seen.memory_bytes = sum(found.resident_bytes for found in counted)
         if seen.memory_bytes > watched.limits.memory_bytes:
             seen.memory_bytes = self._memory_bytes(counted, watched.place.group)

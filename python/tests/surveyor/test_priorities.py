@@ -8,7 +8,16 @@ import subprocess
 import time
 import unittest
 
-from _vivarium.surveyor.priorities import LOWEST, Priorities, TerminalSession, _is_grouped
+from _vivarium.surveyor.priorities import (
+    FIRST,
+    HASTENED_S,
+    LOWEST,
+    Priorities,
+    TerminalSession,
+    _is_grouped,
+    _read_niceness,
+    _write_niceness,
+)
 from _vivarium.surveyor.processes import Place, Sample, sample
 
 
@@ -24,11 +33,12 @@ class PrioritiesTest(unittest.TestCase):
         self.place = Place(pid1=os.getpid(), worker=0, group=None)
         self.known: dict[int, TerminalSession] = {}
 
-    def look(self, others: int) -> None:
+    def look(self, others: int, *, is_stopping: bool = False) -> None:
         """Look at the process while so many other enclosures are busy."""
         for number in range(others):
             self.priorities._active[f"other {number}"] = time.monotonic()
-        self.known = self.priorities.judge("s1", self.place, [self.sample()], self.known)
+        hastened = self.sample().session if is_stopping else None
+        self.known = self.priorities.judge("s1", self.place, [self.sample()], self.known, hastened)
         deadline = time.monotonic() + 10
         while self.priorities._wanted and time.monotonic() < deadline:
             self.priorities.change()  # ordinary users have to wait in between
@@ -39,9 +49,8 @@ class PrioritiesTest(unittest.TestCase):
         return found
 
     def niceness(self) -> int:
-        """Return that of the group, from a line like `/autogroup-70 nice 0`."""
-        with open(f"/proc/{self.process.pid}/autogroup") as file:
-            return int(file.read().split()[-1])
+        """Return that of the group."""
+        return _read_niceness(self.process.pid)
 
     def wait_until_it_runs(self, is_running: bool) -> None:
         while self.sample().is_running is not is_running:
@@ -58,6 +67,40 @@ class PrioritiesTest(unittest.TestCase):
         self.priorities._active.clear()
         self.look(others=0)
         self.assertEqual(self.niceness(), 0)
+
+    def test_a_worker_that_is_to_stop_weighs_as_usual_for_a_while(self) -> None:
+        self.wait_until_it_runs(True)
+        self.look(others=500)
+        self.look(others=500, is_stopping=True)
+        self.assertEqual(self.niceness(), 0)
+        self.look(others=500)
+        self.assertEqual(self.niceness(), 0)
+        self.priorities._hastened = dict.fromkeys(self.priorities._hastened, time.monotonic() - HASTENED_S)
+        self.look(others=500)
+        self.assertEqual(self.niceness(), LOWEST)
+
+    def test_a_program_that_changes_its_own_weight_gains_nothing(self) -> None:
+        self.wait_until_it_runs(True)
+        self.look(others=500)
+        _write_niceness(self.process.pid, 0)
+        self.look(others=500)
+        self.assertEqual(self.niceness(), LOWEST)
+
+    def test_an_enclosure_that_is_expected_to_be_busy_counts_before_it_was_seen(self) -> None:
+        self.wait_until_it_runs(True)
+        for number in range(7):
+            self.priorities.expect(f"other {number}")
+        self.look(others=0)
+        self.assertEqual(self.niceness(), 6)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can raise a weight")
+    def test_our_own_processes_can_go_first(self) -> None:
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            Priorities().go_first()
+            os._exit(0 if _read_niceness(os.getpid()) == FIRST else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_a_session_that_waits_is_not_changed(self) -> None:
         self.process.send_signal(signal.SIGSTOP)

@@ -14,6 +14,7 @@ import unittest
 
 from _vivarium import protocol
 from _vivarium.channel import Channel
+from _vivarium.surveyor.processes import sample
 from _vivarium.surveyor.server import Surveyor, SurveySettings
 
 MB = 1 << 20
@@ -49,7 +50,14 @@ class SurveyorTest(unittest.TestCase):
     def order(self, op: str, pid: int, **fields: object) -> None:
         """Send an order for an enclosure of that process."""
         place = {"pid1": pid, "worker": 0, "group": None, "workspace": "home"}
-        usual = {"memoryBytes": 100 * MB, "cpuMs": None, "busyMs": None, "diskBytes": MB, "toleratesFound": False}
+        usual = {
+            "memoryBytes": 100 * MB,
+            "cpuMs": None,
+            "busyMs": None,
+            "diskBytes": MB,
+            "isStopping": False,
+            "toleratesFound": False,
+        }
         known = {"enclosure": f"s{pid}", "worker": pid, "dormant": [], "place": place}
         self.host.sendall(protocol.encode({"op": op, **known, **usual, **fields}))
 
@@ -134,6 +142,26 @@ class SurveyorTest(unittest.TestCase):
         self.host.setblocking(True)
         self.assertEqual(self.hear(), overstep(greedy, "memory"))
 
+    def test_a_worker_starves_that_wants_to_run_and_has_not_since_it_was_told_to_stop(self) -> None:
+        self.host.setblocking(True)
+        busy, idle = self.start(BUSY), self.start(BUSY)
+        os.kill(idle, signal.SIGSTOP)
+        wait_until_running(busy, True)
+        wait_until_running(idle, False)
+        for pid in (busy, idle):
+            self.order("watch", pid)
+        for pid in (busy, idle):
+            self.order("watch", pid, isStopping=True)
+        self.assertEqual([self.is_starved(busy), self.is_starved(idle)], [True, False])
+        time.sleep(0.5)
+        self.assertFalse(self.is_starved(busy))
+        self.order("rest", busy)
+        self.assertFalse(self.is_starved(busy))
+
+    def is_starved(self, pid: int) -> bool:
+        self.host.sendall(protocol.encode({"op": "starved", "request": 1, "enclosure": f"s{pid}"}))
+        return self.hear()["value"]
+
     def test_a_question_that_cannot_be_answered_has_a_problem_for_an_answer(self) -> None:
         self.host.setblocking(True)
         self.host.sendall(protocol.encode({"op": "divine", "request": 7}))
@@ -186,6 +214,11 @@ class ChannelTest(unittest.TestCase):
         self.assertEqual(self.host.recv(5), b"token")
         self.host.sendall(protocol.encode({"op": "newer"}))
         self.assertEqual(self.channel.receive(), [{"op": "new"}, {"op": "newer"}])
+
+
+def wait_until_running(pid: int, is_running: bool) -> None:
+    while (found := sample(pid)) is None or found.is_running is not is_running:
+        time.sleep(0.001)
 
 
 def overstep(pid: int, cause: str) -> dict:

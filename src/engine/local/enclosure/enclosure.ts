@@ -10,12 +10,14 @@ import { openCommand, type EnclosureOptions, type Home } from './options.ts';
 import { Watch } from './watch.ts';
 
 const CLOSE_TIMEOUT_MS = 30_000;
-/** More than a pid 1 gives itself for the longest that it does (SWEEP_SECONDS in pid1.py). One that takes longer has been stopped. */
-const ANSWER_TIMEOUT_MS = 5000;
+/** More than a pid 1 gives itself for the longest that it does (END_SECONDS in pid1.py). One that takes longer has been stopped. */
+const ANSWER_TIMEOUT_MS = 12_000;
 const GONE = 'the session is gone';
 
 /** A surveyor that takes longer has no time, and looking at everything is faster. */
 const TOUCHED_TIMEOUT_MS = 2000;
+/** A surveyor that takes longer cannot tell. */
+const STARVED_TIMEOUT_MS = 1000;
 
 const TouchedAnswer = z.object({
   mark: z.string(),
@@ -141,6 +143,12 @@ export class Enclosure {
     const { mark, found } = TouchedAnswer.parse(answer.value);
     this.#touchedMark = mark;
     return found;
+  }
+
+  /** Whether its worker, which has been told to stop, has had no processor time to do so. */
+  async isStarved(): Promise<boolean> {
+    const asking = this.#parts.zygote.askSurveyor('starved', { enclosure: this.name });
+    return (await within(STARVED_TIMEOUT_MS, asking, null))?.value === true;
   }
 
   async close(): Promise<void> {

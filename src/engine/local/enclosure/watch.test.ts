@@ -47,6 +47,7 @@ test('a long run is watched until it ends', () => {
     memoryBytes: LIMITS.memoryMb * 2 ** 20,
     cpuMs: 700,
     diskBytes,
+    isStopping: false,
     toleratesFound: false,
   };
   expect(orders).toEqual([{ op: 'watch', ...fields, busyMs: null }]);
