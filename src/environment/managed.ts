@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VivariumError } from '../errors.ts';
 import { isExecutable } from './command.ts';
 import {
   isPythonContents,
@@ -34,12 +35,16 @@ interface CompletionMarker extends PythonContents {
 
 export async function readLock(minor: string, locksDir: string, paths: DataPaths): Promise<Lock> {
   const file = path.join(locksDir, `${minor}.txt`);
-  const content = await readFile(file, 'utf8');
+  const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw brokenLock(file, `cannot be read (${error.code ?? error.message})`, error);
+  });
   const hash = createHash('sha256').update(content).digest('hex');
+  const packageCount = content.match(/^[\w.-]+==/gm)?.length ?? 0;
+  if (packageCount === 0) throw brokenLock(file, 'names no library');
   return {
     file,
     hash,
-    packageCount: content.match(/^[\w.-]+==/gm)?.length ?? 0,
+    packageCount,
     directory: path.join(paths.environments, `python-${minor}-${hash.slice(0, 12)}`),
   };
 }
@@ -80,6 +85,15 @@ export async function removeTree(directory: string): Promise<void> {
 
 export function pythonIn(directory: string): string {
   return path.join(directory, 'bin', 'python');
+}
+
+/** Locks are part of this package. One that is missing is not treated as absent: another Python would be chosen in silence. */
+function brokenLock(file: string, problem: string, cause?: Error): VivariumError {
+  return new VivariumError(
+    'SETUP_FAILED',
+    `The list of libraries ${file} ${problem}. It is part of this package; install vivarium again, or make the file readable.`,
+    { cause },
+  );
 }
 
 function markerOf(lock: Lock): string {

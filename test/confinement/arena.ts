@@ -28,7 +28,7 @@ export const LIMITS = {
   rollbackMb: 4,
 } as const;
 export const HURRIED_MS = 300;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 12_000;
 const TRIES = 3;
 const BREATH_MS = 100;
 /** Sessions whose environment must not be found in the memory of later ones; several, of different sizes. */

@@ -30,6 +30,9 @@ TICK_S = 0.1
 # The longest pauses between looks at a quiet enclosure: one in which a process may wake up at any time, and any other.
 LIGHT_SLEEP_S = 1.0
 DEEP_SLEEP_S = 5.0
+# A worker has two twins at most. One that was just forked is not known to the host yet, and has done nothing so far.
+MOST_TWINS = 2
+TWIN_CPU_S = 0.03
 MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
 # After looking at what is due, the surveyor rests this many times as long as that took on its processor.
 PAUSE = 3
@@ -229,6 +232,7 @@ class Watch:
         hastened: int | None = None
         samples: list[Sample] = []
         counted: list[Sample] = []
+        copies: list[Sample] = []
         known, watched.inner = watched.inner, {}
         for pid in self._processes.of(watched.place):
             found = sample(pid)
@@ -249,10 +253,15 @@ class Watch:
                 seen.busy_s = main_thread_s(pid) if watched.limits.busy_s is not None else 0.0
             elif not found.is_ended and number != 1 and pid != watched.place.pid1:  # a subreaper has any number
                 seen.leftovers += 1
+                if found.name == self._forked_name and found.cpu_s <= TWIN_CPU_S:
+                    copies.append(found)
         watched.terminals = self._priorities.judge(watched.name, watched.place, samples, watched.terminals, hastened)
         seen.memory_bytes = sum(found.resident_bytes for found in counted)
         if seen.memory_bytes > watched.limits.memory_bytes:
-            seen.memory_bytes = self._memory_bytes(counted, watched.place.group)
+            # What such a process holds is that of its parent, and a run must not be ended for its own twin.
+            twins = sorted(copies, key=lambda one: one.resident_bytes)[-MOST_TWINS:]
+            others = [one for one in counted if one not in twins]
+            seen.memory_bytes = self._memory_bytes(others, watched.place.group)
         return seen
 
     def _memory_bytes(self, counted: list[Sample], group: str | None) -> int:

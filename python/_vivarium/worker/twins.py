@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import time
 
 from _vivarium.threads import endings
 from _vivarium.threads.obstacles import Obstacle, Threads, fork
@@ -15,6 +16,8 @@ from _vivarium.worker.snapshots import Manifest, Snapshots
 
 ROLLBACK_FILES = 2000
 MEMORY_REMEDY = "Delete what is not needed any more, or raise memoryMb."
+ENDING_S = 2.0  # far above what the kernel takes to end a process, also on a busy machine
+PAUSE_S = 0.0005
 FORK_REMEDY = "End processes that earlier runs have left behind, or raise the limits of the session."
 
 
@@ -33,7 +36,7 @@ class Twins:
         self._previous: int | None = None
         self._outdated: int | None = None  # another twin of the same state has replaced it
         self._present_bytes = self._previous_bytes = 0  # what each of them can hold for itself at most
-        self._dropped: list[int] = []
+        self._dropped: dict[int, int] = {}  # twins that are ending, and what each of them can still hold for itself
         self._threads = Threads()
         self._snapshots = Snapshots(settings.workspace, settings.rollback, ROLLBACK_FILES)
         self._manifest: Manifest | str = "no copy of the files was made"
@@ -54,7 +57,7 @@ class Twins:
     def begin_change(self) -> None:
         """Call before a run changes the state: the present twin becomes the one to roll back to."""
         if self._previous is not None:
-            self._drop(self._previous)
+            self._drop(self._previous, self._previous_bytes)
         self._previous, self._present = self._present, None
         self._previous_bytes = self._present_bytes
         self._previous_manifest = self._manifest
@@ -99,13 +102,13 @@ class Twins:
     def drop_outdated(self) -> None:
         """Drop the twin that the last one has replaced, once the host knows the new one."""
         if self._outdated is not None:
-            self._drop(self._outdated)
+            self._drop(self._outdated, self._present_bytes)
             self._outdated = None
 
     def renew(self) -> None:
         """Drop the present twin, which may be gone, and make another at the next quiet moment."""
         if self._present is not None:
-            self._drop(self._present)
+            self._drop(self._present, self._present_bytes)
             self._present = None
         self._is_stale = self.is_enabled
 
@@ -132,17 +135,22 @@ class Twins:
         """Drop the twin of the previous state if both do not fit, whatever the program does to what they share.
 
         A page that all three share now becomes a copy once at most, which the new twin accounts for. So of the previous
-        twin only that counts which it has for itself already.
+        twin only that counts which it has for itself already. One that is ending holds its memory until it has ended.
         """
         self.dropped_previous = None
         self._present_bytes = used = self._used()
-        if self._previous is None or used + self._previous_bytes <= self._limit:
+        kept = self._previous_bytes if self._previous is not None else 0
+        if used + kept + sum(self._dropped.values()) <= self._limit:
+            return
+        self._await_dropped()
+        if self._previous is None or used + kept <= self._limit:
             return
         private = private_bytes(self._previous)
         held = self._previous_bytes if private is None else min(private, self._previous_bytes)
         if used + held <= self._limit:
             return
-        self._drop(self._previous)
+        self._drop(self._previous, held)
+        self._await_dropped()
         self._previous = self._previous_manifest = None
         self.dropped_previous = (
             f"copies of the present state ({used >> 20} MB) and of what the last run changed ({held >> 20} MB) "
@@ -161,16 +169,23 @@ class Twins:
             sys.modules["random"].setstate(randomness)
         endings.forget()
         self._present = self._previous = self._outdated = None
-        self._dropped = []
+        self._dropped = {}
         self._previous_manifest = None
         self._is_stale = True
 
-    def _drop(self, pid: int) -> None:
+    def _drop(self, pid: int, held_bytes: int) -> None:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             return  # the program has already waited for it
-        self._dropped.append(pid)
+        self._dropped[pid] = held_bytes
+
+    def _await_dropped(self) -> None:
+        """Wait until dropped twins have ended. What they hold and what the program writes next might be too much."""
+        until = time.monotonic() + ENDING_S
+        while self._dropped and time.monotonic() < until:
+            time.sleep(PAUSE_S)
+            self._reap()
 
     def _reap(self) -> None:
         """Collect dropped twins later: waiting for one would delay the run that dropped it."""
@@ -180,7 +195,7 @@ class Twins:
                     continue
             except ChildProcessError:
                 pass  # collected by the program
-            self._dropped.remove(pid)
+            del self._dropped[pid]
 
 
 def _describe_restored(notes: list[str]) -> str:

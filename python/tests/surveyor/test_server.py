@@ -20,6 +20,19 @@ from _vivarium.surveyor.server import Surveyor, SurveySettings
 MB = 1 << 20
 BUSY = "x = 1\nwhile True: x += 1"
 FILLING = "held = bytearray(300 << 20)\nimport time\ntime.sleep(60)"
+# Holds nearly what it may, and forks copies, which end with it: as they are, or such that write to their memory.
+FORKING = """
+import os, time
+open("/proc/self/comm", "w").write("forked")
+held = bytearray(b"x") * (140 << 20)
+parent = os.getpid()
+for _ in range({copies}):
+    if os.fork() == 0:
+        held[::{step}] = bytes(len(held[::{step}]))
+        while os.getppid() == parent: time.sleep(0.1)
+        os._exit(0)
+time.sleep(60)
+"""
 
 
 class SurveyorTest(unittest.TestCase):
@@ -34,7 +47,7 @@ class SurveyorTest(unittest.TestCase):
         self.surveyor = os.fork()
         if self.surveyor == 0:
             self.host.close()
-            Surveyor(Channel(theirs.detach()), SurveySettings(self.sessions, "none")).serve()
+            Surveyor(Channel(theirs.detach()), SurveySettings(self.sessions, "forked")).serve()
         theirs.close()
         self.addCleanup(self.host.close)
         self.addCleanup(os.waitpid, self.surveyor, 0)
@@ -81,6 +94,18 @@ class SurveyorTest(unittest.TestCase):
         self.order("watch", idle)
         self.write(2 * MB)
         self.assertEqual(self.hear(), overstep(idle, "workspace"))
+
+    def test_copies_that_may_be_twins_which_the_host_does_not_know_yet_do_not_count(self) -> None:
+        self.host.setblocking(True)
+        self.order("watch", self.start(FORKING.format(copies=2, step=140 * MB)))
+        self.assert_silent(1.5)
+
+    def test_copies_that_are_too_many_or_have_done_something_count(self) -> None:
+        self.host.setblocking(True)
+        for copies, step in ((3, 140 * MB), (2, 1)):
+            forking = self.start(FORKING.format(copies=copies, step=step))
+            self.order("watch", forking)
+            self.assertEqual(self.hear() | {"leftovers": 0}, overstep(forking, "memory"))
 
     def write(self, size: int) -> None:
         with open(f"{self.sessions}/home/file", "ab") as file:

@@ -91,7 +91,7 @@ export class LocalSession extends BaseSession {
 
   async reset(options?: { readonly keepsNotices?: boolean }): Promise<void> {
     this.assertOpen();
-    await this.#recovering;
+    await this.#recovered();
     await this.#recovery.retire(this.#worker);
     this.state.reset(options);
     await this.#replaceFor('a reset');
@@ -102,7 +102,7 @@ export class LocalSession extends BaseSession {
     for (let attempt = 0; attempt < INSPECT_ATTEMPTS && worker.isAlive; attempt += 1) {
       const answer = await worker.ask({ type: 'inspect' });
       if (answer?.type === 'variables') return answer.variables;
-      await this.#recovering; // a twin has the same variables
+      await this.#recovered(); // a twin has the same variables
     }
     throw new Unanswered(
       `The process of session ${this.id} ended while its variables were inspected. If that happens again and again, reset the session.`,
@@ -113,7 +113,7 @@ export class LocalSession extends BaseSession {
     const worker = await this.#liveWorker();
     const answer = await worker.ask({ type: 'table', ...request });
     if (answer?.type !== 'table') {
-      await this.#recovering;
+      await this.#recovered();
       const { timeoutMs } = worker.enclosure.options.limits;
       const consequence = worker.isAlive ? 'The variables are as they were' : 'The variables are lost';
       throw new VivariumError(
@@ -159,7 +159,7 @@ export class LocalSession extends BaseSession {
     const ended = this.stopRun();
     await this.#worker.close();
     await ended;
-    await this.#recovering;
+    await this.#recovered();
     await this.#opening?.catch(() => undefined); // reported to whoever waits for it
     await this.#support.removeHome(this.#worker.enclosure.home);
   }
@@ -179,10 +179,11 @@ export class LocalSession extends BaseSession {
   /** The worker to run on, after any recovery that is going on. A lost one is replaced by a new one on the same files. */
   async #liveWorker(): Promise<Worker> {
     this.assertOpen();
-    await this.#recovering;
+    await this.#recovered();
     const worker = this.#worker;
     while (!worker.isAlive && !this.#recovery.isRetired(worker)) {
-      await this.#recoverBy(async () => this.#recoverIdle(worker, await worker.exited)); // lost as its run ended
+      const exit = await worker.exited; // asked for now: later it may be that of a twin, which lives on
+      await this.#recoverBy(() => this.#recoverIdle(worker, exit)); // lost as its run ended
       this.assertOpen();
     }
     if (!this.#worker.isAlive) await this.#reopen();
@@ -239,6 +240,11 @@ export class LocalSession extends BaseSession {
     });
     this.#recovering = recovering;
     return recovering;
+  }
+
+  /** Waits for everything that is done to the state outside of runs: one thing can lead to the next. */
+  async #recovered(): Promise<void> {
+    while (this.#recovering !== null) await this.#recovering;
   }
 
   /** The session has passed a limit while no run was on. What runs left behind is ended first, then the worker. */

@@ -100,7 +100,6 @@ def fill_workspace():
 def fill_hidden_directories():
     """Write as much to every other directory that can be written on the same disk."""
     here = os.stat(".").st_dev
-    time.sleep(0.5)  # files that an earlier attempt left are tolerated until it is seen that they are gone
     places = [f"/{name}" for name in os.listdir("/") if os.access(f"/{name}", os.W_OK) and os.stat(f"/{name}").st_dev == here]
     for place in set(places) - {HOST["workspaceInside"]}:
         paths = [f"{place}/{HOST['mark']}-{number}" for number in range(HOST["workspaceMb"] * 2 // 8)]
@@ -108,6 +107,7 @@ def fill_hidden_directories():
             for path in paths:
                 with open(path, "wb") as file:
                     file.write(bytes(8 * MIB))
+                time.sleep(0.25)  # what is there at the first look counts as found, and from then on growth is seen
             time.sleep(2)
             return True
         except OSError:

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Laboratory, type Subject } from './laboratory.ts';
-import { isRunning, processesOf, workerOf } from './processes.ts';
+import { isRunning, processesOf, processorMs, workerOf } from './processes.ts';
 
 let laboratory: Laboratory;
 beforeAll(async () => {
@@ -180,6 +180,19 @@ test.for([
     state: { status: 'preserved', earlier: { status: 'restored' } },
   });
   expect(next.state.earlier?.reason).toMatch(reason);
+});
+
+test('a run that is asked for while a program that went on is being ended has its answer soon', async () => {
+  await using subject = await laboratory.open({ timeoutMs: 400 });
+  await subject.run(`x = 41\n${FORGE_DONE}`);
+  const worker = workerOf(subject);
+  const pid1 = processesOf(subject).find(({ numbers }) => numbers.at(-1) === 1)?.pid ?? 0;
+  await subject.run('forge()\nwhile True: pass', { timeoutMs: 20_000 });
+  process.kill(pid1, 'SIGSTOP'); // it ends the program only when it may go on
+  await expect.poll(() => processorMs(worker), { timeout: 30_000 }).toBeGreaterThan(1200);
+  const next = subject.run('print(x)', { timeoutMs: 20_000 });
+  process.kill(pid1, 'SIGCONT');
+  expect(await next).toMatchObject({ logs: { stdout: '41\n' }, state: { earlier: { status: 'restored' } } });
 });
 
 test('a program that goes on into the next run spoils that one, which says so, and no other', async () => {

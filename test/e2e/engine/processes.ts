@@ -41,6 +41,12 @@ export function isRunning({ pid, startedAt }: Process): boolean {
   return readProcess(pid)?.startedAt === startedAt;
 }
 
+/** The processor time that a process has used, to 10 ms. */
+export function processorMs({ pid }: Process): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
 /** The worker of an idle session: unlike its twins, it is not a child of another process of the session. */
 export function workerOf({ session }: Subject): Process {
   return workerIn(session.workspace.path);
