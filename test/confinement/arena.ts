@@ -33,7 +33,9 @@ const TRIES = 3;
 const BREATH_MS = 100;
 /** Sessions whose environment must not be found in the memory of later ones; several, of different sizes. */
 const SECRETIVE_SESSIONS = 5;
-const TIDY = 'import os, shutil\nfor _ in os.listdir(): shutil.rmtree(_) if os.path.isdir(_) else os.unlink(_)';
+const TIDY = `import os, shutil
+for _ in [*os.scandir('.'), *os.scandir('/tmp')]:
+    shutil.rmtree(_, ignore_errors=True) if _.is_dir(follow_symlinks=False) else os.unlink(_)`;
 
 export interface ArenaOptions {
   readonly python: string;
@@ -152,9 +154,10 @@ export class Arena implements AsyncDisposable {
     return `${TRIES} runs after it failed: ${problem}`;
   }
 
-  /** Takes away files of an attempt that was stopped before it could. */
-  async tidy(): Promise<void> {
-    await this.run(this.#attacker, TIDY);
+  /** Takes away files of an attempt that was stopped before it could. Returns whether that cost the state. */
+  async tidy(): Promise<boolean> {
+    const { state } = await this.run(this.#attacker, TIDY);
+    return state.status === 'lost';
   }
 
   /** Whether the neighbour still has its state and runs. */

@@ -98,8 +98,9 @@ async function tryInside(attempt: Attempt, arena: Arena, world: World): Promise<
   }));
   const next = isHopeless ? 'unknown' : await guard(arena.checkNext(arena.attacker, state), (problem) => problem);
   const neighbour = await guard(arena.checkWitness(), (problem) => problem);
-  if (!isHopeless && state !== 'preserved' && !DAMAGING.includes(attempt.group)) await arena.tidy();
-  const isDamaged = state === 'lost' || (state === 'preserved' && DAMAGING.includes(attempt.group));
+  const isUntidy = !isHopeless && state !== 'preserved' && !DAMAGING.includes(attempt.group);
+  const isLost = state === 'lost' || (isUntidy && (await arena.tidy()));
+  const isDamaged = isLost || (state === 'preserved' && DAMAGING.includes(attempt.group));
   if (isHopeless || next !== 'works' || isDamaged) await arena.refresh(isHopeless || next !== 'works');
   return { id: attempt.id, confined: finding, state, next, neighbour, ms: Math.round(performance.now() - startedAt) };
 }
