@@ -178,21 +178,20 @@ class Watch:
 
     def _judge(self, watched: WatchedEnclosure, disk_s: float) -> str | None:
         limits, seen = watched.limits, self._look(watched)
-        is_quiet = seen.cpu_s == watched.last.cpu_s
+        is_quiet = watched.before is not None and seen.cpu_s == watched.last.cpu_s
         watched.last = seen
-        if watched.before is None:
-            watched.before = seen
-        elif limits.is_resting and watched.disk.is_measured and is_quiet:
-            is_alone = seen.leftovers == 0 and seen.threads == 1
-            watched.interval_s = min(2 * watched.interval_s, DEEP_SLEEP_S if is_alone else LIGHT_SLEEP_S)
-            return None  # no process has run since the last look, so nothing has changed
-        watched.interval_s = TICK_S
+        watched.before = watched.before or seen
         if seen.memory_bytes > limits.memory_bytes + MEMORY_SLACK:
             return "memory"
         if limits.cpu_s is not None and seen.cpu_s - watched.before.cpu_s > limits.cpu_s:
             return "cpu"
         if limits.busy_s is not None and seen.busy_s - watched.before.busy_s > limits.busy_s:
             return "busy"
+        if limits.is_resting and watched.disk.is_measured and is_quiet:
+            is_alone = seen.leftovers == 0 and seen.threads == 1
+            watched.interval_s = min(2 * watched.interval_s, DEEP_SLEEP_S if is_alone else LIGHT_SLEEP_S)
+            return None  # no process has run for long since the last look, so hardly anything was written
+        watched.interval_s = TICK_S
         return "workspace" if self._is_too_large(watched, disk_s) else None
 
     def _is_too_large(self, watched: WatchedEnclosure, disk_s: float) -> bool:

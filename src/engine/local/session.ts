@@ -249,7 +249,7 @@ export class LocalSession extends BaseSession {
 
   /** The session has passed a limit while no run was on. What runs left behind is ended first, then the worker. */
   async #endBackground(worker: Worker, { cause, leftovers }: Overstep): Promise<void> {
-    if (this.isRunning || this.isClosing || !worker.isAlive || this.#recovery.isRetired(worker)) return;
+    if (worker.isInUse || this.isClosing || !worker.isAlive || this.#recovery.isRetired(worker)) return;
     const { options, watch } = worker.enclosure;
     const what = describeOverstep(cause, options.limits);
     if (leftovers > 0 && cause !== 'busy') {

@@ -60,6 +60,17 @@ test('one that writes too much is ended between runs, and the next run says so',
   });
 });
 
+test('one that writes too much is ended while the listener of its run is slow', async () => {
+  await using subject = await laboratory.open({ workspaceMb: 4 });
+  const events = subject.stream(`${child(WRITER)}\nprint("a")`)[Symbol.asyncIterator]();
+  await events.next(); // and then nothing is read for a while
+  await sleep(1500);
+  const size = sizeMb(subject);
+  await sleep(500);
+  expect(sizeMb(subject)).toBe(size);
+  await events.return?.();
+});
+
 test('one that goes on by forking itself and ending is ended with the run that is stopped', async () => {
   await using subject = await laboratory.open();
   const hops = 'while True:\n    if os.fork(): os._exit(0)\n    open("hops", "ab").write(b"x")';

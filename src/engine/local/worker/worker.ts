@@ -125,6 +125,11 @@ export class Worker {
     this.#user = user;
   }
 
+  /** Whether a run or a question is on. What a run has told may still be on its way to a slow listener. */
+  get isInUse(): boolean {
+    return this.#user !== null;
+  }
+
   release(): void {
     this.#user = null;
   }
