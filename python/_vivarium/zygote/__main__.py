@@ -6,10 +6,13 @@ later session inherits its heap.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 CONTROL = 3
+# What a machine may have again a moment later.
+SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC)
 PR_SET_NAME = 15
 
 TYPE_CHECKING = False
@@ -68,7 +71,8 @@ def _serve() -> ForkedWorker | None:
     try:
         shared = setup.enter(config, (CONTROL, survey.CHANNEL), probes)
     except OSError as error:
-        protocol.send(CONTROL, {"event": "unavailable", "problem": str(error)})
+        is_temporary = error.errno in SHORTAGES
+        protocol.send(CONTROL, {"event": "unavailable", "problem": str(error), "isTemporary": is_temporary})
         return None
     # Before the first control group is made: if this process is killed, the host removes what it left.
     protocol.send(CONTROL, {"event": "entered", "groupDirectories": shared.host_groups})

@@ -27,7 +27,7 @@ export type ZygoteReady = z.infer<typeof ZygoteReady>;
 
 const ZygoteEvent = z.discriminatedUnion('event', [
   ZygoteReady,
-  z.object({ event: z.literal('unavailable'), problem: z.string() }),
+  z.object({ event: z.literal('unavailable'), problem: z.string(), isTemporary: z.boolean() }),
   z.object({ event: z.literal('entered'), groupDirectories: z.array(z.string()) }),
   z.object({
     event: z.literal('opened'),
@@ -205,7 +205,7 @@ export class Zygote implements AsyncDisposable {
         this.#first.resolve(event);
         break;
       case 'unavailable':
-        this.#first.reject(new VivariumError('SANDBOX_UNAVAILABLE', event.problem));
+        this.#first.reject(event.isTemporary ? shortage(event.problem) : unavailable(event.problem));
         break;
       case 'entered':
         this.#groupDirectories = event.groupDirectories;
@@ -227,4 +227,16 @@ export class Zygote implements AsyncDisposable {
       }
     }
   }
+}
+
+function unavailable(problem: string): VivariumError {
+  return new VivariumError('SANDBOX_UNAVAILABLE', problem);
+}
+
+/** Weaker isolation would not help. */
+function shortage(problem: string): VivariumError {
+  return new VivariumError(
+    'ENGINE_FAILED',
+    `The zygote could not start, because the machine has no room for it at the moment: ${problem}. Try again.`,
+  );
 }
