@@ -84,7 +84,7 @@ async function main(home: string): Promise<number> {
   process.env['TMPDIR'] = path.join(home, 'tmp'); // so that only what our host leaves there is seen
   mkdirSync(process.env['TMPDIR']);
   const seed = Number(values.seed);
-  const report = new Report();
+  const report = new Report(({ kind, what }) => say(`${kind}: ${what}`));
   const startedAtMs = performance.now();
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort()); // a second one ends the process
@@ -117,11 +117,10 @@ async function main(home: string): Promise<number> {
   return report.findings.length === 0 ? 0 : 1;
 }
 
-function describe({ fates, errors, findings }: Report, { counts }: Weather): void {
+function describe({ fates, errors }: Report, { counts }: Weather): void {
   table('faults', counts);
   table('receipts', fates);
   table('errors', errors);
-  for (const [index, { kind, what }] of findings.entries()) say(`${index + 1}: ${kind}: ${what}`);
 }
 
 function totals(report: Report, weather: Weather): string {

@@ -33,9 +33,17 @@ export class Report {
   readonly fates = new Map<string, number>();
   readonly findings: Finding[] = [];
 
+  readonly #onFinding: (finding: Finding) => void;
+
+  constructor(onFinding: (finding: Finding) => void) {
+    this.#onFinding = onFinding;
+  }
+
   /** Steps are kept in memory: there may be no disk or descriptor to write them with. */
   find(kind: FindingKind, what: string, trace?: Trace): void {
-    this.findings.push({ kind, what, steps: trace?.text });
+    const finding = { kind, what, steps: trace?.text };
+    this.findings.push(finding);
+    this.#onFinding(finding);
   }
 
   /** Writes the steps of each finding to a file. */
