@@ -51,6 +51,8 @@ export class Subject {
   #generation = 1;
   /** Whether a rollback or reset may have made it grow by a number that is not known. */
   #isGenerationSure = true;
+  /** Whether a rollback told it last, after something that the next receipt still has to tell. */
+  #isGenerationOfRollback = false;
   /** What the last receipt said about the next crash. */
   #unprotected: string | undefined;
   /** Whether there was a run since then whose answer nobody received. */
@@ -178,6 +180,7 @@ export class Subject {
     }
     if (answer.generation <= this.#generation) throw new Lie('a rollback did not make the generation grow');
     this.#generation = answer.generation;
+    this.#isGenerationOfRollback = true;
     this.beliefs.rolledBack(answer.files);
   }
 
@@ -271,12 +274,14 @@ export class Subject {
   /** It grows when the state did not simply go on, and only then; what made it grow must have been told. */
   #checkGeneration({ state: { status, earlier, generation } }: Answer): void {
     const isSame = status === 'preserved' && earlier === undefined;
-    const least = this.#generation + (isSame ? 0 : 1);
+    const isOlder = this.#isGenerationOfRollback && earlier !== undefined && status !== 'restored';
+    const least = this.#generation + (isSame || isOlder ? 0 : 1);
     if (generation < least || (isSame && this.#isGenerationSure && generation > least)) {
       throw new Lie(`the generation went from ${this.#generation} to ${generation}`);
     }
     this.#generation = generation;
     this.#isGenerationSure = true;
+    this.#isGenerationOfRollback = false;
   }
 }
 

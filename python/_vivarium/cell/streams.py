@@ -23,13 +23,21 @@ class _Channel(io.FileIO):
         super().__init__(fd, "w", closefd=False)
         self._order = order
         self._before = before
+        self._written: list[int] = []
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Write once the other stream was read."""
-        if self._before is not None:
-            self._before()
-        self._order.enter(self.fileno())
-        return super().write(data)
+        """Write once the other stream was read.
+
+        An interrupt may end this function after any call. What is written by then would be written again, so it is
+        noted within the call that writes it, and reported the next time.
+        """
+        if not self._written:
+            if self._before is not None:
+                self._before()
+            self._order.enter(self.fileno())
+            self._written.extend(map(super().write, (data,)))
+        written, self._written = self._written[0], []
+        return written
 
     def seekable(self) -> bool:
         """Return False, whatever the descriptor is now: streams are made before a worker has its channels."""

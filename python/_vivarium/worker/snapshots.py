@@ -266,7 +266,9 @@ class Snapshots:
         if entry.kind == "directory":
             if status is None:
                 os.mkdir(target)
-            os.chmod(target, entry.mode | 0o700)
+            mode = entry.mode | 0o700
+            if status is None or stat.S_IMODE(status.st_mode) != mode:  # one of the host's own must not be changed
+                os.chmod(target, mode)
         elif entry.kind == "link":
             if status is None or os.readlink(target) != entry.content:
                 quietly_unlink(target)

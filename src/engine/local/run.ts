@@ -196,14 +196,19 @@ export class LocalRun implements ActiveRun {
     await this.#kill();
   }
 
-  /** On a busy machine the grace period begins anew while the program had no processor to notice its interrupt on. */
+  /** False while the worker still makes the twin of the state before this run. Killing it then would cost that state. */
+  get #hasBegun(): boolean {
+    return !this.#worker.enclosure.options.twins || !this.#worker.twins.isPending;
+  }
+
+  /** On a busy machine the grace period begins anew while the program has not begun, or had no processor to end on. */
   async #hasEndedInTime(): Promise<boolean> {
     const { enclosure } = this.#worker;
     const { graceMs } = enclosure.options.limits;
     const hasEnded = this.#ending.promise.then(() => true);
     const latest = performance.now() + MOST_PATIENCE_MS;
     do if (await within(graceMs, hasEnded, false)) return true;
-    while (performance.now() < latest && (await enclosure.isStarved()));
+    while (performance.now() < latest && (!this.#hasBegun || (await enclosure.isStarved())));
     return false;
   }
 

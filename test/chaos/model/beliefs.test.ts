@@ -124,3 +124,14 @@ test('init code is in every fresh interpreter, and files stay', () => {
   beliefs.reset();
   expect(beliefs.guess).toEqual({ variables: { base: 7 }, files: { f: 'new' } });
 });
+
+test('of files that were restored in part, each may be as it was or as it is', () => {
+  const beliefs = afterSet();
+  beliefs.learn(
+    compose([writeFile('f', 'newer'), writeFile('g', 'g')], { kind: 'succeeds' }),
+    answer({ files: ['f', 'g'] }),
+  );
+  beliefs.rolledBack('restored in part: not f: Operation not permitted');
+  beliefs.learn(...reading({ ...AFTER_SET, files: { f: 'newer' } }));
+  expect(beliefs.list).toMatchObject([{ state: { files: { f: 'newer' } } }]);
+});

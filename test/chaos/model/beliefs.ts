@@ -99,10 +99,13 @@ export class Beliefs {
 
   rolledBack(files: string): void {
     const isRestored = files === 'restored';
+    const isInPart = files.startsWith('restored in part');
     const next = this.#disturbed().flatMap((belief) => {
       const { undo, state, uploaded } = belief;
       if (undo === null) return [];
       const settled = { ...belief, undo: null, uploaded: {} };
+      if (isInPart)
+        return mixtures(undo.files, state.files).map((mixed) => ({ ...settled, state: { ...undo, files: mixed } }));
       if (!isRestored) return [{ ...settled, state: { ...undo, files: state.files } }];
       // Whether files that were uploaded since then stay is not promised.
       return [
@@ -225,4 +228,18 @@ function changed({ isLook }: Program, start: Belief, state: State, isStopped: bo
 
 function worse(one: Since, other: Since): Since {
   return one === 'lost' || other === 'lost' ? 'lost' : one === 'restored' || other === 'restored' ? 'restored' : one;
+}
+
+/** Every way to have some files as in the one, and the others as in the other. */
+function mixtures(one: State['files'], other: State['files']): State['files'][] {
+  const paths = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  return paths.reduce<State['files'][]>(
+    (all, path) => all.flatMap((files) => [withFileOf(files, path, one), withFileOf(files, path, other)]),
+    [{}],
+  );
+}
+
+function withFileOf(files: State['files'], path: string, from: State['files']): State['files'] {
+  const content = from[path];
+  return content === undefined ? files : { ...files, [path]: content };
 }

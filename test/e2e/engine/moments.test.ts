@@ -40,6 +40,14 @@ test.for(PROGRAMS)('%s that is cancelled at any moment is interrupted, not kille
   expect((await subject.run('n')).state.generation).toBe(1);
 });
 
+test('a run that is cancelled while the twin of the state before it is still made does not cost that state', async () => {
+  await using subject = await laboratory.open({ graceMs: 20, rollbackMb: 500 });
+  await subject.run('n = 0; open("large", "wb").write(bytes(240_000_000));'); // which takes a while to copy
+  const { state } = await subject.run('n += 1', { signal: AbortSignal.timeout(1) });
+  expect(state.status).not.toBe('lost');
+  expect(['0', '1']).toContain(await subject.evaluate('n'));
+});
+
 test('an interrupt that comes too late hits no later run', async () => {
   await using subject = await laboratory.open();
   await subject.run('n = 0');

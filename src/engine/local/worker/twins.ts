@@ -48,6 +48,11 @@ export class Twins {
     return this.#present !== null;
   }
 
+  /** Whether the worker is still to make the twin of the present state, which it does before it begins a run. */
+  get isPending(): boolean {
+    return this.#present === null && this.#problem === null && !this.isPristine;
+  }
+
   /** The twin of the state before the last change, if there is one. */
   get previousPid(): number | null {
     return this.#previous?.pid ?? null;
