@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
@@ -44,7 +45,7 @@ class InterruptedOutputTest(unittest.TestCase):
         reading.join()
         printed = received.decode().split("\n")
         self.assertGreater(interrupts, 1000)
-        twice = [line for line, after in zip(printed, printed[1:]) if line == after != ""]
+        twice = [line for line, after in itertools.pairwise(printed) if line == after != ""]
         self.assertEqual(twice, [])
 
 
