@@ -6,6 +6,7 @@ import { createHost } from '../../host/local/local-host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
+import { wallsOf, type RunAccess } from './run-access.ts';
 import { readOnlyGuard } from './read-only-guard.ts';
 import { endpointOf } from '../config/addresses.ts';
 import type { CodeExecutor, Job } from './job.ts';
@@ -53,6 +54,17 @@ export class Executors implements AsyncDisposable {
     const kernels = Object.values(this.#container).filter(({ isOpen }) => isOpen); // both share one store
     const ran = method === 'local' ? this.#local : (kernels[0] ?? this.#local);
     return (await ran.host()).artifacts.open(id);
+  }
+
+  /** What confines a run in this mode, and what it can reach. */
+  async access(method: ExecutionMethod, mode: ExecutionMode): Promise<RunAccess> {
+    const { modes, local } = this.#configuration.framework.execution;
+    const writable = mode === 'write_access' ? local.mounts.filter((mount) => mount.writable) : [];
+    return {
+      walls: method === 'local' ? wallsOf((await this.local()).isolation) : 'server',
+      network: modes[mode].network,
+      writable: method === 'local' ? writable.map(({ target }) => target) : [],
+    };
   }
 
   /** What generated code can rely on. */

@@ -1,7 +1,7 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
-import { sha256Of } from '../../storage/approvals/approval.ts';
+import { readKeptRun } from '../approval/kept-run.ts';
 import { failureOf } from '../execution/failures.ts';
-import type { FinishedRun, Job, PreviewedRun } from '../execution/job.ts';
+import type { FinishedRun, Job } from '../execution/job.ts';
 import { ResultsInvalidError } from '../api/failures.ts';
 import type { ExecutionRecord } from '../records/record.ts';
 import { parseTypes } from '../results/actual-type.ts';
@@ -63,13 +63,11 @@ async function audit(
 
 /** A preview that needed nothing beyond its sandbox becomes the run, so what was approved is what the reviewer saw. */
 async function commitPreview(
-  { isApproved, attempt, code }: JudgedState,
+  { isApproved, keptRunSha256: run, attempt, code }: JudgedState,
   record: ExecutionRecord,
 ): Promise<FinishedRun | null> {
-  const text = isApproved ? await record.readPreview(attempt) : null;
-  if (text === null) return null;
-  const kept = JSON.parse(text) as PreviewedRun;
-  return kept.codeSha256 === sha256Of(code) ? kept : null;
+  if (!isApproved || !run) return null;
+  return readKeptRun(await record.readPreview(attempt), { run, code });
 }
 
 async function conclude(
