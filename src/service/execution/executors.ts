@@ -7,7 +7,7 @@ import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/sc
 import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
 import { wallsOf, type RunAccess } from './run-access.ts';
-import { readOnlyGuard } from './read-only-guard.ts';
+import { readOnlyNotice } from './read-only-notice.ts';
 import { endpointOf } from '../config/addresses.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
@@ -85,13 +85,13 @@ export class Executors implements AsyncDisposable {
 
   #make(open: () => Promise<Host>, method: ExecutionMethod): SessionExecutor {
     const { mounts, memory_mb: memoryMb } = this.#configuration.framework.execution.local;
-    const guard = ({ approvedKinds }: Job): Promise<string> =>
-      readOnlyGuard(this.#configuration, { approved: approvedKinds });
+    const notice = ({ approvedKinds }: Job): Promise<string> =>
+      readOnlyNotice(this.#configuration, { approved: approvedKinds });
     return new SessionExecutor({
       open,
       mounts: method === 'local' ? mounts : [],
       memoryMb,
-      guard,
+      notice,
       isSandboxed: method === 'local',
     });
   }

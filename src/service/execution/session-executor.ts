@@ -23,8 +23,8 @@ export interface SessionExecutorOptions {
   readonly memoryMb: number;
   /** Whether sessions run in Vivarium's own sandbox, which enforces network and memory limits. */
   readonly isSandboxed: boolean;
-  /** Init code for read-only runs that refuses writes with a helpful message. The sandbox refuses them in any case. */
-  readonly guard: (job: Job) => Promise<string>;
+  /** Init code for read-only runs: it tells code that writes what to do instead. It enforces nothing; the sandbox does. */
+  readonly notice: (job: Job) => Promise<string>;
 }
 
 /** Runs each job in its own session. */
@@ -78,7 +78,7 @@ export class SessionExecutor implements CodeExecutor {
     return host.createSession({
       initCode: [
         NOTE_WORKSPACE,
-        ...(isReadOnly ? [await this.#options.guard(job)] : []),
+        ...(isReadOnly ? [await this.#options.notice(job)] : []),
         ...(job.isPreview ? [await effectsListener()] : []),
       ].join('\n'),
       limits: { timeoutMs: job.timeoutMs, ...(this.#options.isSandboxed && { memoryMb: this.#options.memoryMb }) },

@@ -11,7 +11,7 @@ import { auditEntryOf, report, type Dependencies } from './dependencies.ts';
 import type { JudgedState, ServiceState, Update } from './state.ts';
 import type { InputFile } from '../records/inputs.ts';
 
-/** The exception that the read-only guard raises. The session reports it, so it is not proof. */
+/** The exception that the read-only notice raises. The session reports it, so it is not proof. */
 const REFUSED = 'WriteRefused';
 const MAX_SOURCE = 8000;
 
@@ -44,7 +44,7 @@ export async function execute(
   }
 }
 
-/** Logs who ran what, and any write that the read-only guard refused. */
+/** Logs who ran what, and any write that the read-only notice refused. */
 async function audit(
   dependencies: Dependencies,
   state: JudgedState,
