@@ -13,7 +13,7 @@ import { contextCell } from '../src/notebook/context-cell.ts';
 import { analysisProgram } from '../src/service/analysis/examine.ts';
 import { loadConfiguration } from '../src/service/config/load.ts';
 import { effectsListener } from '../src/service/execution/session-executor.ts';
-import { readOnlyGuard } from '../src/service/execution/read-only-guard.ts';
+import { readOnlyNotice } from '../src/service/execution/read-only-notice.ts';
 import { parseTypes, typesProbe, TYPES_VARIABLE } from '../src/service/results/actual-type.ts';
 
 const run = promisify(execFile);
@@ -54,8 +54,8 @@ test('the effects of a program are noted', async () => {
   expect(await printed(await effectsListener(), program)).toBe('process\n');
 });
 
-test('the read-only guard refuses', async () => {
-  const guard = await readOnlyGuard(await loadConfiguration({ text: 'approval: {}', environment: {} }));
+test('the read-only notice refuses', async () => {
+  const guard = await readOnlyNotice(await loadConfiguration({ text: 'approval: {}', environment: {} }));
   const program = `import os
 try:
     os.system('true')

@@ -14,7 +14,7 @@ export const ZYGOTE_FILE = fileURLToPath(new URL('zygote/__main__.py', PACKAGE))
 const KERNEL_FOLDERS = ['values', 'cell', 'display', 'display/chart', 'ledger', 'jupyter'];
 
 /** Code that is sent into sessions as text, each a file of `python/_vivarium/payloads`. */
-export type Payload = 'context' | 'effects' | 'read_only_guard' | 'result_types';
+export type Payload = 'context' | 'effects' | 'read_only_notice' | 'result_types';
 
 /** What the machine lacks. Any other fault is one of the file, which came with the package. */
 const MACHINE_FAULTS = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO']);

@@ -5,6 +5,7 @@ import type { Approval } from '../storage/approvals/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
 import { claimRun, decideOnce } from './approval/claim.ts';
+import { keptRunOf, readKeptRun } from './approval/kept-run.ts';
 import { assertFree, nothingWaits, takenOver, waitsForAnother } from './graph/conflicts.ts';
 import { runGraph, stateOf, type GraphRun } from './graph/run.ts';
 import { withOverrides } from './config/load.ts';
@@ -201,6 +202,7 @@ export class PythonExecutorService implements AsyncDisposable {
     if (asked.status === 'expired') return yield* this.#drive(new Command({ resume: true }), whose, config);
     await this.#assertRecordOpens(values);
     const { decision, by: named } = readAnswer(answer, asked);
+    if (decision.type === 'approve') await this.#assertRunIsKept(values, asked);
     const approval = await decideOnce(this.approvals, asked.id, decision, named ?? by);
     await using claim = await claimRun(this.approvals, approval);
     const update = config.caller === undefined ? {} : { update: { caller: config.caller } };
@@ -245,6 +247,19 @@ export class PythonExecutorService implements AsyncDisposable {
           { cause },
         );
       });
+  }
+
+  /** Runs before a decision, so that a reviewer can still decide otherwise when the run that was shown is not there. */
+  async #assertRunIsKept({ method, folder, request }: Partial<ServiceState>, asked: Approval): Promise<void> {
+    const run = keptRunOf(asked);
+    if (!method || !folder || !request || run === null) return;
+    try {
+      const record = await this.#parts.records(method).open(folder, request);
+      readKeptRun(await record.readPreview(asked.attempt), { run, code: asked.code });
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new ServiceConfigurationError(`Nothing was decided: ${why}`, { cause, folderPath: folder });
+    }
   }
 
   #graphRun(threadId: string, { signal }: ServiceConfig): GraphRun {

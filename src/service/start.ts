@@ -63,6 +63,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
       return generators.generator(name, settings[name]);
     },
     sandbox: (method) => executors.sandbox(method),
+    access: (method, mode) => executors.access(method, mode),
     executor: (method, mode) => executors.executor(method, mode),
     record: (state) => records(state.method).open(state.folder, state.request),
   };

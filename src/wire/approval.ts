@@ -91,8 +91,8 @@ export const ApprovalSchema = z
 
 const EffectsSchema = z
   .object({
-    status: z.string().describe('How the preview ended.'),
-    text: z.string().describe('What the preview printed and showed.'),
+    status: z.string().describe('How the preview ended. That it succeeded or raised, its session says.'),
+    text: z.string().describe('What the preview printed and showed, as its session says.'),
     attempts: z
       .array(
         z.object({
@@ -101,7 +101,7 @@ const EffectsSchema = z
           count: CountSchema.describe('How often it tried.'),
         }),
       )
-      .describe('What the code tried to do outside its own process.'),
+      .describe('What the code tried to do outside its own process, as its session says.'),
     files: z
       .array(
         z.object({
@@ -109,7 +109,8 @@ const EffectsSchema = z
           sizeBytes: CountSchema.describe('Its size in bytes.'),
         }),
       )
-      .describe('The files that the preview wrote.'),
+      .describe('The files that the preview wrote, as the host saw them.'),
+    moreFiles: CountSchema.describe('How many more files it wrote than are listed.'),
     variables: z.array(z.string()).describe('The names of the variables that the preview added.'),
     isComplete: z.boolean().describe('Whether approving keeps the results of the preview instead of running it again.'),
   })
@@ -123,8 +124,12 @@ const ResumePayloadSchema = z
     code_sha256: Sha256Schema.describe('The SHA-256 of that code, in hexadecimal digits.'),
     analysis_details: JsonSchema.describe('What the analysis of the code found.'),
     execution_mode: z.string().describe('What the code may do: read only, write with approval, and so on.'),
+    access: z.string().describe('What confines the code, and what it can reach.'),
     safety_concerns: z.array(z.string()).describe('What the reviewer should look at.'),
     effects: EffectsSchema.nullable().describe('What a preview showed; null if there was none.'),
+    preview_sha256: Sha256Schema.nullable().describe(
+      'The SHA-256 of the run that approving commits; null if approving runs the code.',
+    ),
     input_files: z
       .array(
         z.object({

@@ -101,13 +101,16 @@ describe('The text of an approval', () => {
         ],
         files: [{ path: 'a.csv', sizeBytes: 12 }],
       },
-      ['│ - network: example.org:80\n', '│ - write: /etc/passwd (3 times)\n', '│ - file: a.csv (12 bytes)\n'],
+      [
+        'What the host saw of a trial run\n│ - it wrote a.csv (12 bytes)\nWhat its session says, which code can forge\n',
+        '│ - network: example.org:80\n│ - write: /etc/passwd (3 times)\n',
+      ],
       ['(1 times)'],
     ],
     ['output', { ...EFFECTS, text: 'one\ntwo\n\n' }, ['│ - output:\n│     one\n│     two\n'], []],
   ] as const)('shows what a trial run did: %s', async ([, effects, words, absent]) => {
     const said = await review(approvalOf('x', { payload: payloadOf({ effects }) }));
-    for (const word of ['What it did in a trial run\n', ...words]) expect(said).toContain(word);
+    for (const word of ['What the host saw of a trial run\n', ...words]) expect(said).toContain(word);
     for (const word of absent) expect(said).not.toContain(word);
   });
 
@@ -132,6 +135,8 @@ describe('The text of an approval', () => {
             files: [{ path: FORGED, sizeBytes: 1 }],
             isComplete: true,
           },
+          preview_sha256: FORGED,
+          access: FORGED,
           notebook_path: 'n\u001B[2J',
         }),
       }),
@@ -144,14 +149,20 @@ describe('The text of an approval', () => {
     const titles = ours(forged).map((line) => line.replace(/ [0-9a-fh]{1,64}$/u, ''));
     expect(titles).toEqual([
       'Approval a-1',
+      'Access',
       'Task',
       'Concerns',
       'Code, sha256',
-      'What it did in a trial run',
-      'Nothing has left the sandbox. If you approve, exactly this run is kept.',
+      'What the host saw of a trial run',
+      'What its session says, which code can forge',
+      expect.stringMatching(
+        /^Nothing has left the sandbox. If you approve, exactly this run is kept \(sha256 x Code.*\)\.$/u,
+      ) as string,
       'Code as edited, sha256',
     ]);
     expect(ours(honest)).toHaveLength(3);
+    // Nor a line of ours within a frame.
+    expect(forged.match(/^[│┆] - /gmu)).toHaveLength(['concern', 'file', 'status', 'attempt', 'output'].length);
     const facts = forged.split('\n').filter((line) => line.startsWith('  ') && !line.startsWith('  Notebook'));
     for (const line of facts) expect(line.length).toBeLessThanOrEqual(columns ?? 414);
   });

@@ -6,7 +6,7 @@ import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../terminal/context.ts';
 import { readGiven } from '../session/user-files.ts';
 import { editCode } from '../review/editor.ts';
-import { inLine } from '../review/text-frame.ts';
+import { inLine } from '../../text/in-line.ts';
 import { canAsk } from '../review/decision-prompt.ts';
 import { printReview } from '../review/approval-text.ts';
 import { approvalJson } from '../review/approval-json.ts';

@@ -1,13 +1,16 @@
 /** An approval as text for a person. Everything that code, model or session could influence is framed. */
+import { describeEffects } from '../../service/approval/effects.ts';
 import { readPayload, type PayloadView } from '../../service/approval/payload.ts';
 import type { Approval } from '../../storage/approvals/approval.ts';
+import { inLine } from '../../text/in-line.ts';
 import { makeVisible } from '../../text/visible.ts';
 import type { OutputStream } from '../terminal/output-stream.ts';
 import { alignColumns } from '../terminal/table.ts';
-import { TextFrame, inLine } from './text-frame.ts';
+import { TextFrame } from './text-frame.ts';
 
 const MAX_FACT_CHARS = 400;
 const LABEL_CHARS = 14;
+const MAX_LISTED_CHARS = 1000;
 
 /** Prints the approval with everything that matters for the decision. */
 export async function printReview(approval: Approval, output: OutputStream): Promise<void> {
@@ -21,14 +24,21 @@ export async function printReview(approval: Approval, output: OutputStream): Pro
   const facts = [...cut, ...pathsOf(shown)];
   await output.line(output.style('bold', `Approval ${approval.id}`));
   await output.line(alignColumns(facts, '  '));
+  await section('Access', shown.access);
   await section('Task', shown.step_objective);
-  await section('Concerns', shown.safety_concerns.map((concern) => `- ${concern}`).join('\n'));
+  await section('Concerns', listed(shown.safety_concerns));
   await section(`Code, sha256 ${approval.codeSha256}`, approval.code);
   if (shown.effects !== null) {
-    await section('What it did in a trial run', describeEffects(shown.effects));
+    const { seen, told } = describeEffects(shown.effects);
+    const printed = shown.effects.text.trimEnd();
+    await section('What the host saw of a trial run', listed(seen));
+    await section(
+      'What its session says, which code can forge',
+      [listed(told), ...(printed === '' ? [] : ['- output:', printed.replaceAll(/^/gm, '    ')])].join('\n'),
+    );
     await output.line(
       shown.effects.isComplete
-        ? 'Nothing has left the sandbox. If you approve, exactly this run is kept.'
+        ? `Nothing has left the sandbox. If you approve, exactly this run is kept${hashText(shown.preview_sha256)}.`
         : 'It needs access that the trial run did not have. If you approve, it runs again with that access.',
     );
   }
@@ -67,11 +77,11 @@ function pathsOf({ notebook_path, execution_folder_path }: PayloadView): (readon
   return paths.filter(([, file]) => file !== '').map(([name, file]) => [name, makeVisible(file)]);
 }
 
-function describeEffects({ status, text, attempts, files }: NonNullable<PayloadView['effects']>): string {
-  return [
-    `- ${status === 'succeeded' ? 'it ran to its end' : `it ended as ${status}`}`,
-    ...attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`),
-    ...files.map(({ path, sizeBytes }) => `- file: ${path} (${sizeBytes} bytes)`),
-    ...(text.trim() === '' ? [] : ['- output:', text.trimEnd().replaceAll(/^/gm, '    ')]),
-  ].join('\n');
+/** One line each, so that none of them can begin another. */
+function listed(texts: readonly string[]): string {
+  return texts.map((text) => `- ${inLine(text, MAX_LISTED_CHARS)}`).join('\n');
+}
+
+function hashText(sha256: string | null): string {
+  return sha256 === null ? '' : ` (sha256 ${inLine(sha256, 64)})`;
 }

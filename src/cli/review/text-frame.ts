@@ -75,9 +75,3 @@ export class TextFrame {
 function settle(line: string): string {
   return makeVisible(escapeAnsi(line, { finalLines: true }));
 }
-
-/** Untrusted text for use within one of our lines: without line breaks, and shortened. */
-export function inLine(text: string, maxChars: number): string {
-  const line = makeVisible(escapeAnsi(text.slice(0, 4 * maxChars)).replaceAll(/\s+/g, ' ')).trim();
-  return line.length > maxChars ? `${line.slice(0, maxChars - 1)}…` : line;
-}

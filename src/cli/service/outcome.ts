@@ -6,7 +6,8 @@ import { successOnTheWire, type PythonServiceResult } from '../../service/api/re
 import type { Approval } from '../../storage/approvals/approval.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { Context } from '../terminal/context.ts';
-import { TextFrame, inLine } from '../review/text-frame.ts';
+import { TextFrame } from '../review/text-frame.ts';
+import { inLine } from '../../text/in-line.ts';
 import { readPayload } from '../../service/approval/payload.ts';
 import { alignColumns } from '../terminal/table.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { sha256Of } from '../../storage/approvals/approval.ts';
 import { readAnswer } from './answer.ts';
 
-const ASKED = { id: 'a1', codeSha256: sha256Of('print(1)') };
+const ASKED = { id: 'a1', codeSha256: sha256Of('print(1)'), payload: null };
 const decisionOf = (answer: unknown): unknown => readAnswer(answer, ASKED).decision;
 
 test.for([
@@ -71,4 +71,12 @@ test('an answer to another approval decides nothing, whatever it says', () => {
 test('an answer may say who gives it', () => {
   expect(readAnswer({ approved: true, by: 'Ann' }, ASKED).by).toBe('Ann');
   expect(readAnswer('yes', ASKED).by).toBeUndefined();
+});
+
+test('an answer that names another run than the one that was shown decides nothing', () => {
+  const asked = { ...ASKED, payload: { resume_payload: { preview_sha256: 'aa' } } };
+  expect(readAnswer({ approved: true, preview_sha256: 'aa' }, asked).decision).toEqual({ type: 'approve' });
+  expect(() => readAnswer({ approved: true, preview_sha256: 'bb' }, asked)).toThrow('another run');
+  expect(() => decisionOf({ type: 'approve', preview_sha256: 'bb' })).toThrow('another run');
+  expect(readAnswer({ type: 'reject', preview_sha256: 'bb' }, asked).decision).toEqual({ type: 'reject' });
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sha256Of, type Approval, type Decision } from '../../storage/approvals/approval.ts';
 import { ServiceConfigurationError } from '../api/failures.ts';
+import { readPayload } from './payload.ts';
 
 const YES = ['yes', 'y', 'yep', 'yeah', 'ok', 'okay', 'approve', 'approved'];
 const NO = ['no', 'n', 'nope', 'nah', 'cancel', 'reject', 'rejected'];
@@ -26,14 +27,16 @@ export interface ReviewerAnswer {
 }
 
 /** Reads a decision. An unclear answer is an error, never an approval. */
-export function readAnswer(resume: unknown, asked: Pick<Approval, 'id' | 'codeSha256'>): ReviewerAnswer {
+export function readAnswer(resume: unknown, asked: Pick<Approval, 'id' | 'codeSha256' | 'payload'>): ReviewerAnswer {
   if (typeof resume === 'string' || typeof resume === 'boolean') return { decision: readWord(resume), by: undefined };
   const parsed = Answer.safeParse(resume);
   if (!parsed.success) throw unclear(JSON.stringify(resume)?.slice(0, 200));
   const answer = parsed.data;
   if ((answer['approval_id'] ?? asked.id) !== asked.id) throw ofAnother(asked.id);
   const by = typeof answer['by'] === 'string' ? answer['by'] : undefined;
-  return { decision: decisionOf(answer, asked.codeSha256), by };
+  const decision = decisionOf(answer, asked.codeSha256);
+  if (decision.type === 'approve') assertSameRun(answer, asked);
+  return { decision, by };
 }
 
 function decisionOf(answer: z.infer<typeof Answer>, codeSha256: string): Decision {
@@ -60,6 +63,15 @@ function assertSameCode({ code }: { readonly code?: unknown }, codeSha256: strin
   if (code === undefined || (typeof code === 'string' && sha256Of(code) === codeSha256)) return;
   throw new ServiceConfigurationError(
     'The answer approves different code than the code that was shown. To change the code, answer { type: "edit", code }.',
+  );
+}
+
+/** An answer that names the run of a preview approves that one. */
+function assertSameRun(answer: Readonly<Record<string, unknown>>, asked: Pick<Approval, 'payload'>): void {
+  const { preview_sha256: shown } = readPayload(asked.payload);
+  if ((answer['preview_sha256'] ?? shown) === shown) return;
+  throw new ServiceConfigurationError(
+    'The answer approves another run than the one that was shown. Nothing was decided. Look at the pending approval and answer that one.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
-import { effectsOf } from './effects.ts';
+import { describeEffects, effectsOf } from './effects.ts';
 
 const NARROW = { isWiderThanPreview: false, writesToControlSystem: false };
 
@@ -18,7 +18,8 @@ function isComplete(
   more: Partial<typeof NARROW> = {},
   status: 'succeeded' | 'raised' = 'succeeded',
 ) {
-  return effectsOf(execution(status), { reported, text: '', secrets: {}, ...NARROW, ...more }).isComplete;
+  return effectsOf(execution(status), { reported, text: '', leftFiles: [], secrets: {}, ...NARROW, ...more })
+    .isComplete;
 }
 
 test('a run that ended well and tried nothing is all there is', () => {
@@ -46,7 +47,7 @@ test('processes and native code stay inside, unless the run may reach further', 
 test.for([undefined, null, 'none', { attempts: 'none' }, { attempts: [{ kind: 1 }], omitted: 0 }, { attempts: [] }])(
   'what makes no sense says nothing: %j',
   (reported) => {
-    const effects = effectsOf(execution(), { reported, text: 'out', secrets: {}, ...NARROW });
+    const effects = effectsOf(execution(), { reported, text: 'out', leftFiles: [], secrets: {}, ...NARROW });
     expect([effects.isComplete, effects.attempts, effects.text]).toEqual([false, [], 'out']);
   },
 );
@@ -58,7 +59,7 @@ test('the reviewer sees files, variables and a bounded text, without what is sec
   };
   const secrets = { KEY: 's3cret-value', SHORT: 'out' };
   const text = `out s3cret-value ${'x'.repeat(10_000)}`;
-  const effects = effectsOf(execution(), { reported, text, secrets, ...NARROW });
+  const effects = effectsOf(execution(), { reported, leftFiles: [], text, secrets, ...NARROW });
   expect(effects.text).toHaveLength(4000);
   expect(effects.text.slice(0, 10)).toBe('out [KEY] ');
   expect(effects).toMatchObject({
@@ -66,4 +67,28 @@ test('the reviewer sees files, variables and a bounded text, without what is sec
     files: [{ path: 'a.csv', sizeBytes: 3 }],
     variables: ['results'],
   });
+});
+
+test('a file that the session hid is shown, and its run is not kept', () => {
+  const leftFiles = [
+    { path: 'a.csv', sizeBytes: 3 },
+    { path: 'hidden', sizeBytes: 9 },
+  ];
+  const effects = effectsOf(execution(), { reported: NOTHING, leftFiles, text: '', secrets: {}, ...NARROW });
+  expect(effects).toMatchObject({ files: leftFiles, isComplete: false });
+  const all = effectsOf(execution(), {
+    ...effects,
+    reported: NOTHING,
+    leftFiles: leftFiles.slice(0, 1),
+    secrets: {},
+    ...NARROW,
+  });
+  expect(all.isComplete).toBe(true);
+});
+
+test('a reviewer is not shown thousands of files', () => {
+  const leftFiles = Array.from({ length: 5000 }, (_, n) => ({ path: `f${n}`, sizeBytes: 1 }));
+  const effects = effectsOf(execution(), { reported: NOTHING, leftFiles, text: '', secrets: {}, ...NARROW });
+  expect([effects.files.length, effects.moreFiles]).toEqual([200, 4801]);
+  expect(describeEffects(effects).seen.at(-1)).toBe('it wrote 4801 more files');
 });

@@ -8,6 +8,7 @@ const EFFECTS: Effects = {
   text: 'printed',
   attempts: [{ kind: 'file', what: 'write /data/out', count: 2 }],
   files: [{ path: 'out.csv', sizeBytes: 5 }],
+  moreFiles: 0,
   variables: ['results'],
   isComplete: true,
 };
@@ -26,6 +27,8 @@ function review(more: Partial<Review> = {}): Review {
     },
     inputs: [{ name: 'table.csv', sizeBytes: 8, sha256: 'cd'.repeat(32) }],
     effects: EFFECTS,
+    previewSha256: 'ef'.repeat(32),
+    access: 'The sandbox confines it. No network.',
     folder: '/records/x',
     notebookPath: '/records/x/attempts/01.ipynb',
     notebookLink: 'file:///records/x/attempts/01.ipynb',
@@ -38,6 +41,7 @@ test('a payload can be read back after storage', () => {
   expect(readPayload(stored)).toEqual({
     step_objective: 'Find out',
     execution_mode: 'read_only',
+    access: 'The sandbox confines it. No network.',
     safety_concerns: ['careful'],
     analysis_details: { approval_reasoning: 'All code requires approval', security_risk_level: 'low' },
     input_files: [{ name: 'table.csv', size_bytes: 8, sha256: 'cd'.repeat(32) }],
@@ -46,8 +50,10 @@ test('a payload can be read back after storage', () => {
       text: 'printed',
       attempts: [{ kind: 'file', what: 'write /data/out', count: 2 }],
       files: [{ path: 'out.csv', sizeBytes: 5 }],
+      moreFiles: 0,
       isComplete: true,
     },
+    preview_sha256: 'ef'.repeat(32),
     notebook_path: '/records/x/attempts/01.ipynb',
     execution_folder_path: '/records/x',
   });
@@ -59,10 +65,12 @@ test.for([null, 'text', 7, [], {}, { resume_payload: null }, { resume_payload: {
     expect(readPayload(payload)).toEqual({
       step_objective: '',
       execution_mode: '',
+      access: '',
       safety_concerns: [],
       analysis_details: { approval_reasoning: '', security_risk_level: '' },
       input_files: [],
       effects: null,
+      preview_sha256: null,
       notebook_path: '',
       execution_folder_path: '',
     });
@@ -78,7 +86,9 @@ test('the message shows the code, the concerns and what the preview did', () => 
 });
 
 test('a preview that was denied something says so, and no preview says nothing', () => {
-  const denied = approvalPayload(review({ effects: { ...EFFECTS, isComplete: false } })).user_message;
+  const denied = approvalPayload(
+    review({ effects: { ...EFFECTS, isComplete: false }, previewSha256: null }),
+  ).user_message;
   expect(denied).toContain('approving runs it again with that access');
   expect(approvalPayload(review({ effects: null })).user_message).not.toContain('preview');
 });
@@ -99,4 +109,58 @@ test('a large context is left to the file in the record', () => {
   expect(payload['execution_request']).toMatchObject({
     capability_context_data: expect.stringMatching(/^\d+ characters; see context\.json/) as string,
   });
+});
+
+const FORGED = 'x\n**Mode:** write_access\r\n\u001B[2J\u2028- it ran\u202E\u0085\u0007`<b>[yes](http://x)';
+
+test('nothing of task, analysis, file names or session can begin a line of the question', () => {
+  const honest = approvalPayload(review()).user_message;
+  const { verdict } = review();
+  const forged = approvalPayload(
+    review({
+      request: parseRequest({ userQuery: FORGED, taskObjective: FORGED, executionFolderName: 'x' }),
+      verdict: { ...verdict, reasoning: FORGED, warnings: [FORGED] },
+      effects: {
+        ...EFFECTS,
+        attempts: [{ kind: FORGED, what: FORGED, count: 2 }],
+        files: [{ path: FORGED, sizeBytes: 5 }],
+      },
+    }),
+  ).user_message;
+  expect(forged.split(/\r|\n|\u2028|\u0085/u)).toHaveLength(honest.split('\n').length);
+  expect(forged.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  expect(forged.match(/^\*\*Mode:\*\*/gmu)).toHaveLength(1);
+  expect(forged).toContain(String.raw`**Task:** x \*\*Mode:\*\* write\_access`);
+  expect(forged).not.toContain('[yes](');
+});
+
+test('code and output keep their lines, and hide nothing', () => {
+  const { user_message: message } = approvalPayload(
+    review({ code: 'a = 1\rimport os\n# \u202Eevil\n', effects: { ...EFFECTS, text: 'one\ntwo \u001B[8mthree' } }),
+  );
+  expect(message).toContain('```python\na = 1\\u{d}import os\n# \\u{202e}evil\n```');
+  expect(message).toContain('```\none\ntwo \\u{1b}[8mthree\n```');
+});
+
+test('what the host saw comes first, and what the session says is marked as such', () => {
+  const { user_message: message } = approvalPayload(review());
+  const places = [
+    '**What the host saw of a preview in the sandbox:**\n- it wrote out.csv (5 bytes)\n',
+    '**What the session says about it** (code can forge this):\n- it ran to its end\n- file: write /data/out (2 times)\n',
+    '- it printed:\n',
+    'approving commits exactly this run (sha256 efefefefefef…)',
+  ].map((words) => message.indexOf(words));
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  expect(places[0]).toBeGreaterThan(0);
+});
+
+test.for(['timed-out', 'crashed'] as const)('the host itself saw that a preview %s', (status) => {
+  const { user_message: message } = approvalPayload(review({ effects: { ...EFFECTS, status, files: [] } }));
+  expect(message).toContain(`in the sandbox:**\n- it ended as ${status}\n- it left no files\n`);
+});
+
+test('the reviewer is told what confines the code', () => {
+  const { user_message: message, resume_payload: payload } = approvalPayload(review());
+  expect(message).toContain('**Access:** The sandbox confines it. No network.\n');
+  expect(payload['access']).toBe('The sandbox confines it. No network.');
 });

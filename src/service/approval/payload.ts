@@ -1,9 +1,11 @@
 import type { Json } from '../../execution/execution.ts';
-import { fenced } from '../../notebook/text.ts';
+import { fenced, inlineText } from '../../notebook/text.ts';
+import { inLine } from '../../text/in-line.ts';
+import { makeVisible } from '../../text/visible.ts';
 import { requestOnTheWire, type PythonExecutionRequest } from '../api/request.ts';
 import type { Verdict } from '../policy/analysis-result.ts';
 import type { InputFile } from '../records/inputs.ts';
-import type { Effects } from './effects.ts';
+import { describeEffects, type Effects } from './effects.ts';
 import { z } from 'zod';
 
 /** What the service calls its approvals. */
@@ -19,6 +21,10 @@ export interface Review {
   readonly inputs: readonly InputFile[];
   /** What the code did in its preview, or null if there was none. */
   readonly effects: Effects | null;
+  /** The hash of the preview's run, if approving commits it. */
+  readonly previewSha256: string | null;
+  /** What confines the code, and what it can reach. */
+  readonly access: string;
   readonly folder: string;
   readonly notebookPath: string;
   readonly notebookLink: string;
@@ -41,8 +47,10 @@ export function approvalPayload(review: Review): ApprovalPayload {
       code_sha256: codeSha256,
       analysis_details: verdict.details as Json,
       execution_mode: verdict.mode,
+      access: review.access,
       safety_concerns: verdict.warnings,
       effects: effects as unknown as Json,
+      preview_sha256: review.previewSha256,
       input_files: review.inputs.map(({ name, sizeBytes, sha256 }) => ({ name, size_bytes: sizeBytes, sha256 })),
       notebook_path: review.notebookPath,
       notebook_link: review.notebookLink,
@@ -63,36 +71,51 @@ function withoutLargeContext(request: Readonly<Record<string, Json>>): Readonly<
   return { ...request, capability_context_data: `${length} characters; see context.json in the execution folder` };
 }
 
-function userMessage({ request, code, codeSha256, verdict, effects, notebookLink }: Review): string {
+/** Longer than what people write, and short enough to leave the rest in sight. */
+const MAX_TASK_CHARS = 2000;
+const MAX_LINE_CHARS = 1000;
+
+/** Text of code, model or session is one line each, or stands in a fence. No line of the question can be forged. */
+function userMessage({ request, code, codeSha256, verdict, effects, ...shown }: Review): string {
+  const { warnings } = verdict;
   return [
     '⚠️ **HUMAN APPROVAL REQUIRED** ⚠️',
     '',
-    `**Task:** ${request.taskObjective}`,
-    `**Why:** ${verdict.reasoning}`,
+    `**Task:** ${line(request.taskObjective, MAX_TASK_CHARS)}`,
+    `**Why:** ${line(verdict.reasoning)}`,
     `**Mode:** ${verdict.mode}`,
-    ...(verdict.warnings.length > 0 ? ['', '**Concerns:**', ...verdict.warnings.map((warning) => `- ${warning}`)] : []),
+    `**Access:** ${line(shown.access)}`,
+    ...(warnings.length > 0 ? ['', '**Concerns:**', ...warnings.map((warning) => `- ${line(warning)}`)] : []),
     '',
     `**Code** (sha256 ${codeSha256.slice(0, 12)}…):`,
-    fenced(code.trimEnd(), 'python'),
-    ...(effects === null ? [] : ['', '**What it did in a preview in the sandbox:**', ...describeEffects(effects)]),
+    fenced(makeVisible(code.trimEnd()), 'python'),
+    ...(effects === null ? [] : previewText(effects, shown.previewSha256)),
     '',
-    `**Notebook:** ${notebookLink}`,
+    `**Notebook:** ${shown.notebookLink}`,
     '',
     `Respond with **yes** to run exactly this code, or **no** to cancel.`,
   ].join('\n');
 }
 
-function describeEffects({ status, text, attempts, files, isComplete }: Effects): string[] {
-  const seen = attempts.map(({ kind, what, count }) => `- ${kind}: ${what}${count > 1 ? ` (${count} times)` : ''}`);
+function previewText(effects: Effects, sha256: string | null): string[] {
+  const { seen, told } = describeEffects(effects);
   return [
-    `- it ${status === 'succeeded' ? 'ran to its end' : `ended as ${status}`}`,
-    ...seen,
-    ...files.map(({ path, sizeBytes }) => `- file: ${path} (${sizeBytes} bytes)`),
-    ...(text === '' ? [] : [fenced(text.trimEnd())]),
-    isComplete
-      ? '- it had no effect outside the sandbox; approving commits exactly this run'
-      : '- it needs more access than the preview had; approving runs it again with that access',
+    '',
+    '**What the host saw of a preview in the sandbox:**',
+    ...seen.map((one) => `- ${line(one)}`),
+    '',
+    '**What the session says about it** (code can forge this):',
+    ...told.map((one) => `- ${line(one)}`),
+    ...(effects.text.trim() === '' ? [] : ['- it printed:', fenced(makeVisible(effects.text.trimEnd()))]),
+    '',
+    sha256 === null
+      ? 'It needs more access than the preview had; approving runs it again with that access.'
+      : `Nothing left the sandbox; approving commits exactly this run (sha256 ${sha256.slice(0, 12)}…).`,
   ];
+}
+
+function line(text: string, maxChars = MAX_LINE_CHARS): string {
+  return inlineText(inLine(text, maxChars));
 }
 
 const Text = z.string().catch('');
@@ -103,6 +126,7 @@ const Count = z.number().catch(0);
 const PayloadView = z.object({
   step_objective: Text,
   execution_mode: Text,
+  access: Text,
   safety_concerns: Texts,
   analysis_details: z
     .object({ approval_reasoning: Text, security_risk_level: Text })
@@ -114,10 +138,12 @@ const PayloadView = z.object({
       text: Text,
       attempts: z.array(z.object({ kind: Text, what: Text, count: Count })).catch([]),
       files: z.array(z.object({ path: Text, sizeBytes: Count })).catch([]),
+      moreFiles: Count,
       isComplete: z.boolean().catch(false),
     })
     .nullable()
     .catch(null),
+  preview_sha256: z.string().nullable().catch(null),
   notebook_path: Text,
   execution_folder_path: Text,
 });

@@ -29,7 +29,10 @@ const PythonExecutor = z.strictObject({
 });
 
 const modeShape = {
-  network: z.boolean().default(false).describe('Whether sessions in this mode can use the network'),
+  network: z
+    .boolean()
+    .default(false)
+    .describe('Whether sessions in this mode have the network; the sandbox enforces it'),
   environment: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/u, 'must be the name of a variable'), z.string())
     .default({})
@@ -41,7 +44,7 @@ const ReadOnlyMode = z.strictObject({
   allows_writes: z
     .literal(false)
     .default(false)
-    .describe('Always false: a read-only guard refuses writes in this mode'),
+    .describe('Always false: this mode is for code that reads; see below for what enforces that'),
   requires_approval: z.boolean().default(false).describe('Ask before every execution in this mode'),
   ...modeShape,
 });

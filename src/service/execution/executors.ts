@@ -6,7 +6,8 @@ import { createHost } from '../../host/local/local-host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
 import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
-import { readOnlyGuard } from './read-only-guard.ts';
+import { wallsOf, type RunAccess } from './run-access.ts';
+import { readOnlyNotice } from './read-only-notice.ts';
 import { endpointOf } from '../config/addresses.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
@@ -55,6 +56,17 @@ export class Executors implements AsyncDisposable {
     return (await ran.host()).artifacts.open(id);
   }
 
+  /** What confines a run in this mode, and what it can reach. */
+  async access(method: ExecutionMethod, mode: ExecutionMode): Promise<RunAccess> {
+    const { modes, local } = this.#configuration.framework.execution;
+    const writable = mode === 'write_access' ? local.mounts.filter((mount) => mount.writable) : [];
+    return {
+      walls: method === 'local' ? wallsOf((await this.local()).isolation) : 'server',
+      network: modes[mode].network,
+      writable: method === 'local' ? writable.map(({ target }) => target) : [],
+    };
+  }
+
   /** What generated code can rely on. */
   async sandbox(method: ExecutionMethod): Promise<SandboxFacts> {
     const { execution, python_executor: limits } = this.#configuration.framework;
@@ -73,13 +85,13 @@ export class Executors implements AsyncDisposable {
 
   #make(open: () => Promise<Host>, method: ExecutionMethod): SessionExecutor {
     const { mounts, memory_mb: memoryMb } = this.#configuration.framework.execution.local;
-    const guard = ({ approvedKinds }: Job): Promise<string> =>
-      readOnlyGuard(this.#configuration, { approved: approvedKinds });
+    const notice = ({ approvedKinds }: Job): Promise<string> =>
+      readOnlyNotice(this.#configuration, { approved: approvedKinds });
     return new SessionExecutor({
       open,
       mounts: method === 'local' ? mounts : [],
       memoryMb,
-      guard,
+      notice,
       isSandboxed: method === 'local',
     });
   }

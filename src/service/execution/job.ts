@@ -45,6 +45,13 @@ export interface JobResult {
   readonly resultTypes: Json | undefined;
   /** What a preview tried to do beyond its own process, as the session reports it. */
   readonly attempts: Json | undefined;
+  /** Files that a preview left in its workspace, as the host sees them from outside. */
+  readonly leftFiles: readonly LeftFile[];
+}
+
+export interface LeftFile {
+  readonly path: string;
+  readonly sizeBytes: number;
 }
 
 /** A run as the graph continues with it. */

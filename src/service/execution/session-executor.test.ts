@@ -13,7 +13,7 @@ import { parseTypes } from '../results/actual-type.ts';
 import { Executors } from './executors.ts';
 import { fullResults, NOTE_WORKSPACE } from './full-results.ts';
 import type { Job } from './job.ts';
-import { readOnlyGuard } from './read-only-guard.ts';
+import { readOnlyNotice } from './read-only-notice.ts';
 import { SessionExecutor, type SessionExecutorOptions } from './session-executor.ts';
 
 let host: Host;
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 function executor(more: Partial<SessionExecutorOptions> = {}): SessionExecutor {
-  const options = { open: async () => host, mounts: [], memoryMb: 512, isSandboxed: true, guard: async () => '' };
+  const options = { open: async () => host, mounts: [], memoryMb: 512, isSandboxed: true, notice: async () => '' };
   return new SessionExecutor({ ...options, ...more });
 }
 
@@ -93,7 +93,7 @@ describe('A job', () => {
   test('leaves no session behind, whether it ends well or not', async () => {
     await executor().run(job('results = {}'));
     await executor().run(job('import os; os._exit(3)'));
-    await expect(executor({ guard: async () => '1/0' }).run(job('x'))).rejects.toMatchObject({ code: 'INIT_FAILED' });
+    await expect(executor({ notice: async () => '1/0' }).run(job('x'))).rejects.toMatchObject({ code: 'INIT_FAILED' });
     expect(await host.listSessions()).toEqual([]);
   });
 
@@ -141,12 +141,12 @@ describe('A session of a job', () => {
     expect(await resultOf({ mode: 'write_access', isPreview: true })).toEqual(readOnly);
   });
 
-  test('has the read-only guard only in the mode read_only', async () => {
-    const guard = async (): Promise<string> => 'import builtins; builtins.guarded = True';
-    const code = 'import builtins\nresults = {"g": hasattr(builtins, "guarded")}';
-    const guarded = async (mode: Job['mode']) => (await executor({ guard }).run(job(code, { mode }))).execution.value;
-    expect(await guarded('read_only')).toEqual({ g: true });
-    expect(await guarded('write_access')).toEqual({ g: false });
+  test('has the read-only notice only in the mode read_only', async () => {
+    const notice = async (): Promise<string> => 'import builtins; builtins.noticed = True';
+    const code = 'import builtins\nresults = {"g": hasattr(builtins, "noticed")}';
+    const noticed = async (mode: Job['mode']) => (await executor({ notice }).run(job(code, { mode }))).execution.value;
+    expect(await noticed('read_only')).toEqual({ g: true });
+    expect(await noticed('write_access')).toEqual({ g: false });
   });
 
   test('reports what a preview tried, also when it tried nothing', async () => {
@@ -291,11 +291,11 @@ describe('Executors', () => {
   });
 });
 
-test('the guard is one statement that shows nothing, with the settings of the configuration', async () => {
+test('the notice is one statement that shows nothing, with the settings of the configuration', async () => {
   const text = 'approval: {}\ncontrol_system: { patterns: { mode: override, write: [plant.open] } }';
   const configuration = await loadConfiguration({ text, environment: {} });
   const settingsOf = async (approved: readonly ('process' | 'native-code' | 'network')[]): Promise<string> => {
-    const code = await readOnlyGuard(configuration, { approved });
+    const code = await readOnlyNotice(configuration, { approved });
     expect(code).toMatch(/^if [^]*: pass$/u);
     return code.slice(code.lastIndexOf('install'));
   };

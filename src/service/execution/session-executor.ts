@@ -1,14 +1,14 @@
 import { VivariumError } from '../../errors.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import type { Session } from '../../host/session.ts';
+import type { FileList, Session } from '../../host/session.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { readPayload } from '../../engine/python-files.ts';
 import { Once } from '../../once.ts';
 import { assign, runSource } from '../../text/code/python-code.ts';
 import { WorkflowError } from '../api/failures.ts';
 import { parseTypes, typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
-import type { CodeExecutor, Job, JobResult } from './job.ts';
+import type { CodeExecutor, Job, JobResult, LeftFile } from './job.ts';
 import { unanswered } from './unanswered.ts';
 import { NOTE_WORKSPACE, fullResults } from './full-results.ts';
 
@@ -23,8 +23,8 @@ export interface SessionExecutorOptions {
   readonly memoryMb: number;
   /** Whether sessions run in Vivarium's own sandbox, which enforces network and memory limits. */
   readonly isSandboxed: boolean;
-  /** Init code for read-only runs that refuses writes with a helpful message. The sandbox refuses them in any case. */
-  readonly guard: (job: Job) => Promise<string>;
+  /** Init code for read-only runs: it tells code that writes what to do instead. It enforces nothing; the sandbox does. */
+  readonly notice: (job: Job) => Promise<string>;
 }
 
 /** Runs each job in its own session. */
@@ -51,6 +51,7 @@ export class SessionExecutor implements CodeExecutor {
     await using session = await this.#openSession(host, job);
     for (const file of job.files) await session.files.upload(file.name, file.read());
     if (job.context !== null) await session.setContext(job.context);
+    const before = job.isPreview ? await session.files.list() : null;
     const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
     const ran = transcript.execution();
@@ -63,6 +64,7 @@ export class SessionExecutor implements CodeExecutor {
       outputs: transcript.items(),
       resultTypes: ran.outcome.status === 'succeeded' ? await this.#askForTypes(session, job) : undefined,
       attempts: job.isPreview ? await askForAttempts(session, ran) : null,
+      leftFiles: before === null ? [] : writtenSince(before, await session.files.list()),
     };
   }
 
@@ -76,7 +78,7 @@ export class SessionExecutor implements CodeExecutor {
     return host.createSession({
       initCode: [
         NOTE_WORKSPACE,
-        ...(isReadOnly ? [await this.#options.guard(job)] : []),
+        ...(isReadOnly ? [await this.#options.notice(job)] : []),
         ...(job.isPreview ? [await effectsListener()] : []),
       ].join('\n'),
       limits: { timeoutMs: job.timeoutMs, ...(this.#options.isSandboxed && { memoryMb: this.#options.memoryMb }) },
@@ -95,6 +97,16 @@ export class SessionExecutor implements CodeExecutor {
     const isAnswer = (value: Json | undefined): boolean => parseTypes(value) !== undefined;
     return ask(session, { what: 'The types of `results`', code, resultVariable: TYPES_VARIABLE, isAnswer });
   }
+}
+
+/** What is in the workspace after a run and was not before it, seen from outside: its session can hide files from `files`. */
+function writtenSince(before: FileList, after: FileList): LeftFile[] {
+  const known = new Set(before.files.map(identityOf));
+  return after.files.filter((file) => !known.has(identityOf(file))).map(({ path, sizeBytes }) => ({ path, sizeBytes }));
+}
+
+function identityOf({ path, sizeBytes, modifiedAt }: FileList['files'][number]): string {
+  return JSON.stringify([path, sizeBytes, modifiedAt]);
 }
 
 async function stream(session: Session, job: Job): Promise<Transcript> {

@@ -1,14 +1,14 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
 import { sha256Of } from '../../storage/approvals/approval.ts';
-import type { Effects } from '../approval/effects.ts';
-import { approvalPayload } from '../approval/payload.ts';
+import { approvalPayload, type Review } from '../approval/payload.ts';
+import { describeAccess } from '../execution/run-access.ts';
 import { withOverrides } from '../config/load.ts';
 import { CodeSyntaxError, PolicyRefusedError } from '../api/failures.ts';
 import type { JudgedState, ServiceState, Update } from './state.ts';
 import { verdictOf, type AnalysisResult } from '../policy/analysis-result.ts';
 import { handleFailure, asFailure, attemptOf } from './after-failure.ts';
 import { auditEntryOf, report, SERVICE_ACTOR, type Dependencies } from './dependencies.ts';
-import { preview } from './preview.ts';
+import { preview, type Previewed } from './preview.ts';
 
 /** Analyzes the code and decides: run it, ask a reviewer first, or refuse it. Prepares what the reviewer needs. */
 export async function analyze(
@@ -93,13 +93,18 @@ async function ask(dependencies: Dependencies, state: JudgedState, config: LangG
   const asked = await dependencies.storage.approvals.find({ threadId, requestId, attempt, code });
   if (asked !== null) return { approvalId: asked.id, next: 'approve' }; // a process that died has already asked and previewed
   report(config, { type: 'status', stage: 'approval', text: 'Code requires approval' });
-  const effects = await preview(dependencies, state, config);
+  const previewed = await preview(dependencies, state, config);
   const record = await dependencies.record(state);
   const { notebookPath, notebookLink } = await record.recordAttempt(
     attemptOf(state, 'awaiting_approval', { error: reasoning }),
     { executionMode: mode, review: { reasoning, issues: warnings } },
   );
-  const { id } = await requestApproval(dependencies, state, { effects, notebookPath, notebookLink });
+  const { id } = await requestApproval(dependencies, state, {
+    ...previewed,
+    access: describeAccess(await dependencies.access(state.method, mode), mode),
+    notebookPath,
+    notebookLink,
+  });
   return { approvalId: id, next: 'approve' };
 }
 
@@ -107,7 +112,7 @@ async function ask(dependencies: Dependencies, state: JudgedState, config: LangG
 async function requestApproval(
   dependencies: Dependencies,
   state: JudgedState,
-  shown: { readonly effects: Effects | null; readonly notebookPath: string; readonly notebookLink: string },
+  shown: Previewed & Pick<Review, 'access' | 'notebookPath' | 'notebookLink'>,
 ): Promise<{ readonly id: string }> {
   const { request, code, verdict, folder, inputs, requestId, attempt } = state;
   const { expires_after_seconds: seconds } = dependencies.configuration.approval.capabilities.python_execution;

@@ -1,5 +1,6 @@
 import { interrupt, type LangGraphRunnableConfig } from '@langchain/langgraph';
 import type { Approval } from '../../storage/approvals/approval.ts';
+import { keptRunOf } from '../approval/kept-run.ts';
 import { ExecutionRejectedError, WorkflowError, type PythonExecutorError } from '../api/failures.ts';
 import type { ServiceState, Update } from './state.ts';
 import { handleFailure } from './after-failure.ts';
@@ -27,9 +28,9 @@ async function follow(dependencies: Dependencies, state: ServiceState, approval:
   const { decision, status } = approval;
   switch (decision?.type) {
     case 'approve':
-      return { isApproved: true, next: 'execute' };
+      return { isApproved: true, keptRunSha256: keptRunOf(approval), next: 'execute' };
     case 'edit':
-      return { code: decision.code, attempt: state.attempt + 1, verdict: null, isApproved: true, next: 'analyze' };
+      return { ...edited(state, decision.code), isApproved: true, next: 'analyze' };
     case 'reject':
       return end(dependencies, state, rejected(state, decision));
     case 'respond':
@@ -37,6 +38,11 @@ async function follow(dependencies: Dependencies, state: ServiceState, approval:
     case undefined:
       return end(dependencies, state, undecided(state, status));
   }
+}
+
+/** Edited code has no preview: whatever lies in the record in its place is not its run. */
+function edited({ attempt }: ServiceState, code: string): Update {
+  return { code, attempt: attempt + 1, verdict: null, keptRunSha256: null };
 }
 
 /** A reviewer who responds with text wants different code. */

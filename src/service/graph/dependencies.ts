@@ -2,6 +2,7 @@ import type { LangGraphRunnableConfig } from '@langchain/langgraph';
 import { sha256Of } from '../../storage/approvals/approval.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
+import type { RunAccess } from '../execution/run-access.ts';
 import type { CodeExecutor } from '../execution/job.ts';
 import type { CodeGenerator, SandboxFacts } from '../generation/generator.ts';
 import type { CodeAnalyzer } from '../policy/code-analyzer.ts';
@@ -15,6 +16,7 @@ export interface Dependencies {
   readonly analyzer: CodeAnalyzer;
   readonly generator: () => Promise<CodeGenerator>;
   readonly sandbox: (method: ExecutionMethod) => Promise<SandboxFacts>;
+  readonly access: (method: ExecutionMethod, mode: ExecutionMode) => Promise<RunAccess>;
   readonly executor: (method: ExecutionMethod, mode: ExecutionMode) => CodeExecutor;
   /** Opens the record of the request by its folder. */
   readonly record: (state: ServiceState) => Promise<ExecutionRecord>;

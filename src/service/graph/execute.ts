@@ -1,7 +1,7 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
-import { sha256Of } from '../../storage/approvals/approval.ts';
+import { readKeptRun } from '../approval/kept-run.ts';
 import { failureOf } from '../execution/failures.ts';
-import type { FinishedRun, Job, PreviewedRun } from '../execution/job.ts';
+import type { FinishedRun, Job } from '../execution/job.ts';
 import { ResultsInvalidError } from '../api/failures.ts';
 import type { ExecutionRecord } from '../records/record.ts';
 import { parseTypes } from '../results/actual-type.ts';
@@ -11,7 +11,7 @@ import { auditEntryOf, report, type Dependencies } from './dependencies.ts';
 import type { JudgedState, ServiceState, Update } from './state.ts';
 import type { InputFile } from '../records/inputs.ts';
 
-/** The exception that the read-only guard raises. The session reports it, so it is not proof. */
+/** The exception that the read-only notice raises. The session reports it, so it is not proof. */
 const REFUSED = 'WriteRefused';
 const MAX_SOURCE = 8000;
 
@@ -44,7 +44,7 @@ export async function execute(
   }
 }
 
-/** Logs who ran what, and any write that the read-only guard refused. */
+/** Logs who ran what, and any write that the read-only notice refused. */
 async function audit(
   dependencies: Dependencies,
   state: JudgedState,
@@ -63,13 +63,11 @@ async function audit(
 
 /** A preview that needed nothing beyond its sandbox becomes the run, so what was approved is what the reviewer saw. */
 async function commitPreview(
-  { isApproved, attempt, code }: JudgedState,
+  { isApproved, keptRunSha256: run, attempt, code }: JudgedState,
   record: ExecutionRecord,
 ): Promise<FinishedRun | null> {
-  const text = isApproved ? await record.readPreview(attempt) : null;
-  if (text === null) return null;
-  const kept = JSON.parse(text) as PreviewedRun;
-  return kept.codeSha256 === sha256Of(code) ? kept : null;
+  if (!isApproved || !run) return null;
+  return readKeptRun(await record.readPreview(attempt), { run, code });
 }
 
 async function conclude(

@@ -42,6 +42,8 @@ export const ServiceState = Annotation.Root({
   /** A reviewer approved or edited this code, so nobody is asked again. */
   isApproved: Annotation<boolean>(),
   approvalId: Annotation<string | null>(),
+  /** The hash of the preview's run that the reviewer approved, if it is to be committed. */
+  keptRunSha256: Annotation<string | null>(),
   /** The node of another graph that waits for this request, if any. */
   caller: Annotation<CallingNode | null>(),
   /** Warnings that a reviewer must see first, whatever the code is. */
@@ -72,6 +74,7 @@ export function initialState(
     verdict: null,
     isApproved: false,
     approvalId: null,
+    keptRunSha256: null,
     next: 'generate',
     outcome: null,
   };

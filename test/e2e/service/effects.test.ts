@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
+import { createHost } from '../../../src/index.ts';
 import type { Effects } from '../../../src/service/approval/effects.ts';
 import {
   EPICS,
@@ -151,4 +152,33 @@ test('O-96 a run that was committed has the time at which it ran', async () => {
   ) as Readonly<Record<string, string>>;
   const at = executionResult.results['at'] as number;
   expect([Date.parse(start_time ?? '') <= at, Date.parse(end_time ?? '') < at + 1000]).toEqual([true, true]);
+});
+
+test('without a sandbox nothing runs before it is approved', async () => {
+  const marks = laboratory.fresh();
+  const code = `open(${JSON.stringify(path.join(marks, 'ran'))}, 'w').close()\nresults = {}`;
+  await using host = await createHost({ isolation: 'none', preload: [], poolSize: 0 });
+  await using lab = await laboratory.start({ config: ALL_CODE, code, options: { host } });
+  const { resume_payload: payload, user_message: message } = await shown(lab);
+  expect([payload.effects, readdirSync(marks)]).toEqual([null, []]);
+  expect(message).toContain('Nothing confines it (isolation none)');
+  expect(message).toContain('does not stop a write over the network');
+  await lab.service.invoke(APPROVE, thread('t'));
+  expect(readdirSync(marks)).toEqual(['ran']);
+});
+
+test('a session cannot hide from the reviewer what it wrote', async () => {
+  const code = `open('evil.txt', 'w').write('x')
+import gc
+for one in gc.get_objects():
+    if '_has_touched' in (getattr(one, '__dict__', None) or {}):
+        protocol = type(one)._begin_change.__globals__['protocol']
+        encode = protocol.encode
+        protocol.encode = lambda frame, *more: encode({key: frame[key] for key in frame if key != 'touched'}, *more)
+results = {}`;
+  await using lab = await laboratory.start({ config: ALL_CODE, code });
+  const { resume_payload: payload, user_message: message } = await shown(lab);
+  expect(payload.effects).toMatchObject({ status: 'succeeded', files: [{ path: 'evil.txt', sizeBytes: 1 }] });
+  expect(message).toContain('in the sandbox:**\n- it wrote evil.txt (1 bytes)\n');
+  expect(payload.effects?.isComplete).toBe(false);
 });

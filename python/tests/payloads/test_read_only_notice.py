@@ -1,4 +1,4 @@
-"""Tests of the read-only guard, each in a process of its own: it cannot be removed again."""
+"""Tests of the read-only notice, each in a process of its own: it cannot be removed again."""
 
 import json
 import os
@@ -20,16 +20,16 @@ def send(value):
 
 
 def refusal_of(code: str, writes: list[str], before: str = "") -> str:
-    """Return the error of the code in a guarded process; nothing if it runs."""
+    """Return the error of the code in a process with the notice; nothing if it runs."""
     program = f"""
 import json, sys
 sys.path[:0] = [{HERE!r}, "."]
 {before}
-from _vivarium.payloads import read_only_guard
-read_only_guard.install(json.loads({json.dumps({**SETTINGS, "writes": writes})!r}))
+from _vivarium.payloads import read_only_notice
+read_only_notice.install(json.loads({json.dumps({**SETTINGS, "writes": writes})!r}))
 try:
     exec({code!r}, {{"__name__": "__main__"}})
-except read_only_guard.WriteRefused as error:
+except read_only_notice.WriteRefused as error:
     print(error)
 """
     with tempfile.TemporaryDirectory() as directory:

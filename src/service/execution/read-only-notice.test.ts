@@ -1,11 +1,14 @@
-/** The guard of read-only runs, in real sessions, against a package that looks like pyepics. */
+/**
+ * The notice of read-only runs, in real sessions, against a package that looks like pyepics. It is a message: these are the
+ * ways that people and models write code, not all ways that there are.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import { createHost } from '../../host/local/local-host.ts';
 import type { Session } from '../../host/session.ts';
 import { loadConfiguration } from '../config/load.ts';
-import { readOnlyGuard, type GuardOptions } from './read-only-guard.ts';
+import { readOnlyNotice, type NoticeOptions } from './read-only-notice.ts';
 
 const EPICS = {
   'epics/__init__.py': `
@@ -55,9 +58,9 @@ beforeAll(async () => {
 });
 afterAll(() => host?.close());
 
-async function guarded(text = CONFIGURATION, options: GuardOptions = {}): Promise<Session> {
+async function readOnlySession(text = CONFIGURATION, options: NoticeOptions = {}): Promise<Session> {
   const configuration = await loadConfiguration({ text, environment: {} });
-  const session = await host.createSession({ initCode: await readOnlyGuard(configuration, options) });
+  const session = await host.createSession({ initCode: await readOnlyNotice(configuration, options) });
   for (const [path, source] of Object.entries(EPICS)) await session.files.upload(path, Buffer.from(source));
   return session;
 }
@@ -86,24 +89,50 @@ const WRITES = [
   'import importlib, epics\nimportlib.reload(epics).caput("X", 2)',
   'from lab import write_channel as w\nw("X", 2)',
   'import plant\nplant.Valve().open()',
+  'import timeit\ntimeit.timeit("import sys; sys.meta_path.pop(0); import epics; epics.caput(\'X\', 2)", number=1)',
+  'import cProfile\ncProfile.run("import sys; sys.meta_path.pop(0); import epics; epics.caput(\'X\', 2)")',
+  'import trace\ntrace.Trace(0, 0).run("import sys; sys.meta_path.pop(0); import epics; epics.PV(\'X\').put(2)")',
+  'import sys, importlib\nsys.meta_path.pop(0)\nimportlib.import_module("epics").caput("X", 2)',
+  'import sys\nsys.meta_path.sort(key=lambda one: isinstance(one, type), reverse=True)\nimport epics\nepics.caput("X", 2)',
+  'from importlib.machinery import SourceFileLoader\nSourceFileLoader("device", "epics/ca.py").load_module().put("X", 2)',
+  'import types\nfrom importlib.machinery import SourceFileLoader\nm = types.ModuleType("m")\nSourceFileLoader("m", "epics/ca.py").exec_module(m)\nm.put("X", 2)',
+  'from importlib import util\nspec = util.spec_from_file_location("d", "lab.py")\nm = util.module_from_spec(spec)\nspec.loader.exec_module(m)\nm.write_channel("X", 2)',
+  'import zipfile\nwith zipfile.ZipFile("a.zip", "w") as z: z.write("plant.py")\nimport zipimport\nzipimport.zipimporter("a.zip").load_module("plant").Valve().open()',
+  'import sys, epics\nfor name in [n for n in sys.modules if n.startswith("epics")]: del sys.modules[name]\nsys.meta_path.pop(0)\nimport epics\nepics.caput("X", 2)',
+  'import io, pickle, pandas\nclass Hidden:\n    def __reduce__(self): return exec, ("import sys; sys.meta_path.pop(0); import epics; epics.caput(\'X\', 2)",)\npandas.read_pickle(io.BytesIO(pickle.dumps(Hidden())), compression=None)',
 ];
 
 test.each(WRITES)('O-131: %j is refused in a read-only run', async (code) => {
-  await using session = await guarded();
+  await using session = await readOnlySession();
   const { error } = await run(session, code);
   expect(error).toMatchObject({ name: 'WriteRefused' });
   const read = await run(session, 'import epics, lab\n(epics.caget("X"), lab.sent)');
   expect(read.results).toMatchObject([{ data: { 'text/plain': '(1, [])' } }]);
 });
 
-test.each(WRITES)('O-131: %j works without the guard', async (code) => {
+/** Where the refusal is caught by what ran the code: only that nothing was written can be seen. */
+const WRITES_IN_SILENCE = [
+  'import io, pickle, numpy, sys\nclass Hidden:\n    def __reduce__(self): return exec, ("import sys; sys.meta_path.pop(0); import epics; epics.caput(\'X\', 2)",)\nnumpy.load(io.BytesIO(pickle.dumps(Hidden())), allow_pickle=True)',
+  'import doctest, types\nm = types.ModuleType("m", ">>> import sys; _ = sys.meta_path.pop(0); import epics; epics.caput(\'X\', 2)\\n")\ndoctest.testmod(m)\n1/0',
+  'import epics\ntry: vars(epics)["cap" + "ut"]("X", 2)\nfinally: 1/0',
+  'import threading\ndef write():\n    import epics\n    epics.caput("X", 2)\nthread = threading.Thread(target=write)\nthread.start()\nthread.join()\n1/0',
+];
+
+test.each(WRITES_IN_SILENCE)('%j writes nothing in a read-only run', async (code) => {
+  await using session = await readOnlySession();
+  expect((await run(session, code)).error).toBeDefined();
+  const read = await run(session, 'import epics\nepics.caget("X")');
+  expect(read.results).toMatchObject([{ data: { 'text/plain': '1' } }]);
+});
+
+test.each(WRITES)('O-131: %j works without the notice', async (code) => {
   await using session = await host.createSession();
   for (const [path, source] of Object.entries(EPICS)) await session.files.upload(path, Buffer.from(source));
   expect(await run(session, code)).toMatchObject({ outcome: { status: 'succeeded' } });
 });
 
 test('O-132: a refusal is a PermissionError that names the mode and the way out', async () => {
-  await using session = await guarded();
+  await using session = await readOnlySession();
   const { error } = await run(session, 'import epics\nepics.caput("X", 2)');
   expect(error?.value).toBe(
     'epics.caput() is refused: this code runs in the mode read_only. ' +
@@ -111,7 +140,7 @@ test('O-132: a refusal is a PermissionError that names the mode and the way out'
   );
   const caught = await run(session, 'try:\n    epics.caput("X", 2)\nexcept PermissionError:\n    print("caught")');
   expect(caught.logs.stdout).toBe('caught\n');
-  await using enabled = await guarded('approval: {}\nexecution_control: { epics: { writes_enabled: true } }');
+  await using enabled = await readOnlySession('approval: {}\nexecution_control: { epics: { writes_enabled: true } }');
   const other = await run(enabled, 'import epics\nepics.caput("X", 2)');
   expect(other.error?.value).toMatch(/approved for the mode write_access/u);
 });
@@ -131,13 +160,13 @@ test.each([
   'import ctypes\nctypes.CDLL(None)',
   'import ctypes\nctypes.pythonapi.Py_IsInitialized()',
 ])('O-131: %j is refused in a read-only run, and no process starts', async (code) => {
-  await using session = await guarded();
+  await using session = await readOnlySession();
   const { error } = await run(session, code);
   expect(error).toMatchObject({ name: 'WriteRefused', value: expect.stringContaining('mode read_only') as unknown });
 });
 
-test('libraries may load their own native code, reading works, and state is still guarded by a twin', async () => {
-  await using session = await guarded();
+test('libraries may load their own native code, reading works, and state is still protected by a twin', async () => {
+  await using session = await readOnlySession();
   const code = `
 import numpy as np, pandas as pd, matplotlib.pyplot as plt, platform, uuid, json, sqlite3
 import numpy.ctypeslib
@@ -155,8 +184,8 @@ total = (int(frame["a"].sum()), epics.PV("X").value, lab.read_channel("X"))
   expect((await run(session, 'epics.caput("X", 2)')).error?.name).toBe('WriteRefused');
 });
 
-test('the guard leaves no variables, tells the mode, and is back after a reset', async () => {
-  await using session = await guarded();
+test('the notice leaves no variables, tells the mode, and is back after a reset', async () => {
+  await using session = await readOnlySession();
   expect(await session.inspect()).toEqual([]);
   const mode = await session.runCode('import os; os.environ["VIVARIUM_EXECUTION_MODE"]');
   expect(mode.results).toMatchObject([{ data: { 'text/plain': "'read_only'" } }]);
@@ -165,7 +194,7 @@ test('the guard leaves no variables, tells the mode, and is back after a reset',
 });
 
 test('OB-07: what was approved by name is let through, writes are not', async () => {
-  await using session = await guarded(CONFIGURATION, { approved: ['process', 'native-code'] });
+  await using session = await readOnlySession(CONFIGURATION, { approved: ['process', 'native-code'] });
   const { error } = await run(
     session,
     'import subprocess, ctypes\nsubprocess.run(["true"], check=True)\nctypes.CDLL(None)',

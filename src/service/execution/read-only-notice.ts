@@ -5,18 +5,19 @@ import type { Configuration } from '../config/schema.ts';
 import { readPayload } from '../../engine/python-files.ts';
 import { writeBlock } from '../policy/decision.ts';
 
-export interface GuardOptions {
+export interface NoticeOptions {
   /** The kinds of findings that a reviewer approved for this code. `process` and `native-code` are then allowed. */
   readonly approved?: readonly FindingKind[];
 }
 
 /**
- * Init code for sessions in the mode `read_only`. It refuses writes with a `WriteRefused` (a PermissionError) that says what
- * to do, and leaves no variables behind.
+ * Init code for sessions in the mode `read_only`. Code that writes gets a `WriteRefused` (a PermissionError) that says what
+ * to do. It is a message and no wall: it lives in the process of the code, and code that means to can get around it. It
+ * leaves no variables behind.
  */
-export async function readOnlyGuard(
+export async function readOnlyNotice(
   configuration: Configuration,
-  { approved = [] }: GuardOptions = {},
+  { approved = [] }: NoticeOptions = {},
 ): Promise<string> {
   const settings = {
     mode: 'read_only',
@@ -26,9 +27,9 @@ export async function readOnlyGuard(
     nativeCode: !approved.includes('native-code'),
   };
   const install = runSource({
-    source: await readPayload('read_only_guard'),
-    name: 'readonly_guard',
-    file: '<read-only guard>',
+    source: await readPayload('read_only_notice'),
+    name: 'readonly_notice',
+    file: '<read-only notice>',
     result: `names["install"](${pythonValue(settings)})`,
   });
   return `if ${install}: pass`; // a statement, so that no kernel shows its value

@@ -1,6 +1,7 @@
-"""Refuses writes and processes in runs that may only read, however they are spelt.
+"""Tells code that may only read so, when it writes to a control system, starts a process or calls native code.
 
-The sandbox is the wall; this is the message in front of it: what is refused says so, and says what to do.
+This is a message, not a wall: it runs in the process of the code, and code that wants to can get around it. What
+enforces that nothing is written is outside: a session without network, and the access rules of the control system.
 """
 
 from __future__ import annotations
@@ -8,8 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import zipimport
 from collections.abc import Callable
+from importlib import _bootstrap, _bootstrap_external
+from importlib.machinery import ModuleSpec
 from inspect import getattr_static
+from types import ModuleType
 from typing import TypedDict
 
 PROCESS_EVENTS = frozenset(
@@ -32,12 +37,12 @@ class WriteRefused(PermissionError):
 
 
 def install(settings: Settings) -> None:
-    """Guard everything that is imported already, and everything imported later."""
+    """Cover everything that is imported already, and everything imported later."""
     os.environ["VIVARIUM_EXECUTION_MODE"] = settings["mode"]
-    guard = WriteGuard(settings)
-    sys.meta_path.insert(0, guard)  # type: ignore[arg-type]
-    for name in list(sys.modules):
-        guard.cover(name)
+    notice = WriteNotice(settings)
+    notice.watch_loading()
+    for name, module in list(sys.modules.items()):
+        notice.cover(module, name)
     if settings["processes"] or settings["nativeCode"]:
         _refuse_events(settings)
     if settings["processes"]:
@@ -46,8 +51,8 @@ def install(settings: Settings) -> None:
         _posixsubprocess.fork_exec = _refusing("starting a process", settings)
 
 
-class WriteGuard:
-    """A module finder that finds nothing itself. It covers modules of control systems as soon as they are loaded."""
+class WriteNotice:
+    """Replaces what writes to a control system, in every module as soon as it is loaded."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -63,45 +68,72 @@ class WriteGuard:
             elif parts[0] and parts[-1] != "*=":  # `.method` belongs to no module, `*=` ends in a method that is listed
                 self._targets.setdefault(parts[0], []).append((pattern, parts))
 
-    def find_spec(self, name: str, path: object, target: object = None) -> object:
-        """Let the other finders find the module, and cover it when its loader has run."""
-        spec = None
-        for finder in sys.meta_path:
-            if finder is not self and hasattr(finder, "find_spec"):
-                spec = finder.find_spec(name, path, target)  # type: ignore[arg-type]
-                if spec is not None:
-                    break
-        loader = getattr(spec, "loader", None)
-        run = getattr(loader, "exec_module", None)
-        if run is None or isinstance(loader, type) or hasattr(run, "is_cover"):
-            return spec
+    def watch_loading(self) -> None:
+        """Cover modules where loaders run them: `sys.meta_path` can be changed, and loaders can be called directly."""
+        load = _bootstrap._load_unlocked  # type: ignore[attr-defined]
 
-        def exec_module(module: object) -> None:
-            run(module)
-            self.cover(getattr(module, "__name__", name))
+        def load_and_cover(spec: ModuleSpec) -> ModuleType:
+            module = load(spec)
+            self.cover(module, spec.name)
+            return module
 
-        exec_module.is_cover = True  # type: ignore[attr-defined]
-        try:
-            loader.exec_module = exec_module  # type: ignore[union-attr]
-        except AttributeError:  # a loader without a place for it belongs to no control system that is known
-            pass
-        return spec
+        _bootstrap._load_unlocked = load_and_cover  # type: ignore[attr-defined]
+        basics = _bootstrap_external._LoaderBasics  # type: ignore[attr-defined]
+        for kind in (basics, _bootstrap_external.ExtensionFileLoader):
+            self._watch_loader(kind)
+        load_zipped = zipimport.zipimporter.load_module
 
-    def cover(self, name: str) -> None:
+        def load_zipped_and_cover(loader: zipimport.zipimporter, name: str) -> ModuleType:
+            module = load_zipped(loader, name)
+            self.cover(module, name)
+            return module
+
+        zipimport.zipimporter.load_module = load_zipped_and_cover  # type: ignore[method-assign]
+
+    def _watch_loader(self, kind: type) -> None:
+        run = kind.exec_module  # type: ignore[attr-defined]
+
+        def exec_module(loader: object, module: ModuleType) -> None:
+            run(loader, module)
+            self.cover(module, module.__name__, getattr(loader, "path", None))
+
+        kind.exec_module = exec_module  # type: ignore[attr-defined]
+
+    def cover(self, module: object, name: str, file: object = None) -> None:
         """Replace what writes in this module, and in its package as far as that is loaded."""
-        namespace = getattr(sys.modules.get(name), "__dict__", {})
+        if module is not sys.modules.get("__main__"):
+            self._cover_any(module, name)
+        for known in {name, *self._names_by_file(file or getattr(module, "__file__", None))}:
+            self._cover_known(module, known)
+
+    def _cover_any(self, module: object, name: str) -> None:
+        """Replace functions and methods that write in whatever module they are."""
+        namespace = getattr(module, "__dict__", {})
         for bare in self._bare:
-            if callable(namespace.get(bare)) and name != "__main__":
+            if callable(namespace.get(bare)):
                 namespace[bare] = _refusing(f"{name}.{bare}()", self._settings)
         for pattern, parts in self._methods:
-            if isinstance(namespace.get(parts[0]), type) and name != "__main__":
-                self._replace(sys.modules[name], parts, f"{name}.{pattern}")
+            if isinstance(namespace.get(parts[0]), type):
+                self._replace(module, parts, f"{name}.{pattern}")
+
+    def _cover_known(self, module: object, name: str) -> None:
+        """Replace what is listed for the package of this name."""
         for pattern, parts in self._targets.get(name.partition(".")[0], []):
             for end in range(len(parts) - 1, 0, -1):
-                module = sys.modules.get(".".join(parts[:end]))
-                if module is not None:
-                    self._replace(module, parts[end:], pattern)
+                place = ".".join(parts[:end])
+                found = module if place == name else sys.modules.get(place)
+                if found is not None:
+                    self._replace(found, parts[end:], pattern)
                     break
+
+    def _names_by_file(self, file: object) -> list[str]:
+        """Return the names that a module would have by its file: a loader can give it another."""
+        if not isinstance(file, str):
+            return []
+        directory, _, base = file.rpartition(os.sep)
+        stem = base.partition(".")[0]
+        steps = [step for step in [*directory.split(os.sep), stem] if step != "__init__"]
+        return [".".join(steps[index:]) for index, step in enumerate(steps) if step in self._targets]
 
     def _replace(self, module: object, way: list[str], pattern: str) -> None:
         """Put a refusal in the place that `way` leads to from the module, if it is there."""
