@@ -96,7 +96,7 @@ export const Config = z.strictObject({
   idleMs: Positive.nullable().default(3_600_000),
   /** How long artifacts are kept. */
   artifactDays: z.number().positive().default(7),
-  /** The total size of artifacts; the oldest are removed first. */
+  /** The total size of artifacts; the oldest of the client with most of them are removed first. */
   artifactMb: Positive.default(4096),
   /** What a session sees of the machine unless it is given its own mounts. */
   mounts: z.array(Mount).readonly().default([]),

@@ -86,6 +86,11 @@ export class ArtifactRows implements Disposable {
     return this.#prepare('SELECT * FROM artifacts ORDER BY createdAt, rowid LIMIT ?').all(count).map(toArtifact);
   }
 
+  oldestOf(clientId: string | null, count: number): Artifact[] {
+    const query = 'SELECT * FROM artifacts WHERE clientId IS ? ORDER BY createdAt, rowid LIMIT ?';
+    return this.#prepare(query).all(clientId, count).map(toArtifact);
+  }
+
   delete(id: string): void {
     this.#prepare('DELETE FROM artifacts WHERE id = ?').run(id);
   }
@@ -98,6 +103,14 @@ export class ArtifactRows implements Disposable {
   totalBytes(): number {
     const query = 'SELECT TOTAL(sizeBytes) AS bytes FROM (SELECT DISTINCT sha256, sizeBytes FROM artifacts)';
     return Number(this.#prepare(query).get()?.['bytes'] ?? 0);
+  }
+
+  /** The size of the contents of each client. */
+  bytesByClient(): Map<string | null, number> {
+    const query = `SELECT clientId, TOTAL(sizeBytes) AS bytes
+      FROM (SELECT DISTINCT clientId, sha256, sizeBytes FROM artifacts) GROUP BY clientId`;
+    const rows = this.#prepare(query).all() as unknown as { clientId: string | null; bytes: number }[];
+    return new Map(rows.map(({ clientId, bytes }) => [clientId, bytes]));
   }
 
   [Symbol.dispose](): void {

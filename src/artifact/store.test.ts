@@ -226,6 +226,24 @@ test('a store can be closed while it trims itself', async () => {
   expect((await store.list({ sessionId: 'session' })).length).toBeGreaterThan(0);
 });
 
+test("a client that keeps much pushes out its own artifacts and nobody else's", async () => {
+  const { store, workspace } = await scratch();
+  const keepFor = async (clientId: string | null, name: string, content: string): Promise<string> => {
+    writeFileSync(path.join(workspace.path, name), content);
+    await using file = await workspace.open(name);
+    return (await store.writerFor(clientId).keep(file, { name, sessionId: `of ${clientId}`, executionId: 'e' })).id;
+  };
+  const early = await keepFor('quiet', 'early', 'q'.repeat(300));
+  const unowned = await keepFor(null, 'unowned', 'u'.repeat(100));
+  const flood: string[] = [];
+  for (let index = 0; index < 250; index += 1) flood.push(await keepFor('loud', 'flood', `${index}`.padEnd(100)));
+  const late = await keepFor('quiet', 'late', 'q'.repeat(200));
+  await store.trim({ maxTotalBytes: 2000 });
+  expect((await store.list({ sessionId: 'of quiet' })).map(({ id }) => id)).toEqual([early, late]);
+  expect((await store.list({ sessionId: 'of null' })).map(({ id }) => id)).toEqual([unowned]);
+  expect((await store.list({ sessionId: 'of loud' })).map(({ id }) => id)).toEqual(flood.slice(-14));
+});
+
 test('a sweep of more than one batch is completed', async () => {
   const { store, workspace } = await scratch();
   writeFileSync(path.join(workspace.path, 'file'), 'x');

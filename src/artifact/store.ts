@@ -130,7 +130,7 @@ export class ArtifactStore implements Artifacts, AsyncDisposable {
     });
   }
 
-  /** Removes what is too old, then the oldest artifacts until the rest fits. */
+  /** Removes what is too old, then the oldest artifacts of the largest client until the rest fits. */
   async trim({ maxAgeMs = Infinity, maxTotalBytes = Infinity } = this.#retention): Promise<{
     readonly removed: number;
   }> {
@@ -259,12 +259,34 @@ export class ArtifactStore implements Artifacts, AsyncDisposable {
 
   /** Call within a transaction. */
   #dropOldest(rows: ArtifactRows, keptSince: number, maxTotalBytes: number): number {
-    let total = Number.isFinite(maxTotalBytes) ? rows.totalBytes() : 0;
     let count = 0;
     for (const artifact of rows.oldest(SWEEP_BATCH)) {
-      if (artifact.createdAt.getTime() >= keptSince && total <= maxTotalBytes) break;
-      if (this.#drop(rows, artifact)) total -= artifact.sizeBytes;
+      if (artifact.createdAt.getTime() >= keptSince) break;
+      this.#drop(rows, artifact);
       count += 1;
+    }
+    return count === SWEEP_BATCH || !Number.isFinite(maxTotalBytes)
+      ? count
+      : count + this.#dropLargest(rows, maxTotalBytes, SWEEP_BATCH - count);
+  }
+
+  /** The client that uses most gives up its oldest first, so that nobody can push out what others keep. */
+  #dropLargest(rows: ArtifactRows, maxTotalBytes: number, most: number): number {
+    const shares = rows.bytesByClient();
+    const oldest = new Map<string | null, Artifact[]>();
+    let total = rows.totalBytes();
+    let count = 0;
+    while (total > maxTotalBytes && count < most && shares.size > 0) {
+      const [clientId, bytes] = [...shares].reduce((largest, next) => (next[1] > largest[1] ? next : largest));
+      const own = oldest.get(clientId) ?? rows.oldestOf(clientId, most);
+      oldest.set(clientId, own);
+      const artifact = own.shift();
+      if (artifact === undefined) shares.delete(clientId);
+      else {
+        if (this.#drop(rows, artifact)) total -= artifact.sizeBytes;
+        shares.set(clientId, bytes - artifact.sizeBytes);
+        count += 1;
+      }
     }
     return count;
   }

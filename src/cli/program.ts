@@ -93,7 +93,8 @@ function addRunCommand(add: AddCommand, context: Context, end: SetExitCode): voi
         .default('none'),
     )
     .option('--json', 'print the whole result as one JSON document and nothing else')
-    .option('--output-dir <path>', 'copy the files and figures that the program makes here; replaces existing files')
+    .option('--output-dir <path>', 'copy the files and figures that the program makes here')
+    .option('--overwrite', OVERWRITE)
     .addHelpText('after', RUN_HELP)
     .action(async (file: string | undefined, _: unknown, command: Command) => {
       const { run } = await import('./commands/run.ts');
@@ -123,6 +124,7 @@ function addAgentCommands(add: AddCommand, context: Context, end: SetExitCode): 
     .description('Ask a model that runs Python in a session. Shows its thoughts, code and output.')
     .option('--file <path>', 'give the agent a copy of this file; repeatable', append)
     .option('--output-dir <path>', 'directory for the files that the agent makes (default: in the data directory)')
+    .option('--overwrite', OVERWRITE)
     .option('--model <name>', 'name of the model (default: $VIVARIUM_LLM_MODEL)')
     .option('--base-url <url>', 'OpenAI-compatible endpoint (default: $VIVARIUM_LLM_BASE_URL)')
     .option('--max-iterations <n>', 'number of model calls before it must answer (default: 10)', parseCount)
@@ -165,6 +167,8 @@ Examples:
   $ vivarium doctor
 
 Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options override them.`;
+
+const OVERWRITE = 'replace files in the output directory (default: use a new directory in it unless it is empty)';
 
 const RUN_HELP = `
 Examples:

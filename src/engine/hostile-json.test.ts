@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJson, ProtocolViolation } from './hostile-json.ts';
+import { LOOSE, parseCounted, parseJson, ProtocolViolation } from './hostile-json.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -58,4 +58,21 @@ test('a megabyte of open brackets is refused without being parsed', () => {
 test('bytes that are no text are replaced inside strings and refused elsewhere', () => {
   expect(parseJson(Buffer.from([0x22, 0xff, 0x22]))).toBe('\ufffd');
   expect(() => parseJson(Buffer.from([0xff]))).toThrow(ProtocolViolation);
+});
+
+test.for([
+  ['lists', (count: number) => '[],'.repeat(count), 2],
+  ['numbers', (count: number) => '0,'.repeat(count), 1],
+  ['texts', (count: number) => '"",'.repeat(count), 2],
+  ['keys', (count: number) => `{${'"a":0,'.repeat(count)}"b":0},`, 4],
+] as const)('so many %s are allowed, and more are not', ([, make, each]) => {
+  const most = Math.floor(150_000 / each) - 5;
+  expect(parse(`[${make(most)}0]`)).toBeInstanceOf(Array);
+  expect(() => parse(`[${make(most + 10)}0]`)).toThrow(new ProtocolViolation('JSON of too many values'));
+  expect(parseJson(Buffer.from(`[${make(most + 10)}0]`), LOOSE)).toBeInstanceOf(Array);
+});
+
+test('marks within strings cost nothing', () => {
+  const text = '[{:,'.repeat(200_000);
+  expect(parseCounted(Buffer.from(JSON.stringify([text])))).toEqual({ json: [text], cost: 2 });
 });

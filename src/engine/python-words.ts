@@ -1,81 +1,61 @@
 /** What the Python side says of a program's variables. It is the program's own word: checked in shape, never believed. */
-import { z } from 'zod';
-import type { Json } from '../execution/execution.ts';
-
-/** JSON, checked apart: around a schema that contains itself zod keeps track of every object, in each frame that has none. */
-const AnyJson = z.json();
-const JsonValue = z.unknown().transform((value, context): Json => {
-  const parsed = AnyJson.safeParse(value);
-  if (parsed.success) return parsed.data;
-  context.addIssue('not JSON');
-  return z.NEVER;
-});
+import { amount, fields, fieldsAnd, integer, json, listOf, orNull, text, type Shape, type Shaped } from './shape.ts';
 
 const MAX_NAMES = 1000;
-const Names = z.array(z.string()).max(MAX_NAMES);
+export const MAX_TABLES = 100;
+export const MAX_SAVED = 100;
+/** More than a Python word has: names are cut to 200 characters there. */
+const Name = text(1000);
+const Names = listOf(Name, MAX_NAMES);
 
-export const VariableChanges = z.object({
-  added: Names,
-  changed: Names,
-  removed: Names,
-  omitted: z.int().nonnegative().optional(),
-  unseen: z.int().nonnegative().optional(),
-});
+export const VariableChanges = fieldsAnd(
+  { added: Names, changed: Names, removed: Names },
+  { omitted: integer(), unseen: integer() },
+);
 
-const DataFrameSummary = z.object({
-  name: z.string(),
-  type: z.string(),
-  rows: z.int().nonnegative(),
-  columnCount: z.int().nonnegative(),
-  columns: z
-    .array(z.object({ name: z.string(), dtype: z.string(), missing: z.int().nonnegative().nullable() }))
-    .max(1000),
-  preview: z.array(z.array(JsonValue)).max(100),
-  index: z.array(JsonValue).max(100).optional(),
-  repr: z.string(),
-  note: z.string().optional(),
-});
-export const DataFrameSummaries = z.array(DataFrameSummary).max(100);
+const MAX_CELLS_ACROSS = 200;
+const MAX_ROWS = 100;
+const Columns = listOf(fields({ name: Name, dtype: Name, missing: orNull(integer()) }), 1000);
 
-export const Variables = z
-  .array(
-    z.object({
-      name: z.string(),
-      type: z.string(),
-      description: z.string(),
-      sizeBytes: z.number().nonnegative().nullable(),
-    }),
-  )
-  .max(10_000);
+export const DataFrameSummary = fieldsAnd(
+  {
+    name: Name,
+    type: Name,
+    rows: integer(),
+    columnCount: integer(),
+    columns: Columns,
+    preview: listOf(listOf(json, MAX_CELLS_ACROSS), MAX_ROWS),
+    repr: text(100_000),
+  },
+  { index: listOf(json, MAX_ROWS), note: text(1000) },
+);
 
-const Count = z.int().nonnegative();
+export const Variables = listOf(
+  fields({ name: Name, type: Name, description: text(1000), sizeBytes: orNull(amount) }),
+  10_000,
+);
 
 /** How much a run showed, and how much of it was sent. */
-export const ResultsCut = z.object({
-  total: Count,
-  kept: Count,
-  reduced: Count,
-  totalBytes: Count,
-  keptBytes: Count,
+export const ResultsCut = fields({
+  total: integer(),
+  kept: integer(),
+  reduced: integer(),
+  totalBytes: integer(),
+  keptBytes: integer(),
 });
 
-const MAX_SAVED = 100;
+/** What is known of a figure that the program saved, besides its data. The path is that in the workspace. */
+export const SavedFields = { path: text(4096), title: orNull(text(1000)), picture: orNull(integer(1)) };
+const Saved = fields({ ...SavedFields, chart: orNull(json) });
 
-/** Figures that the program saved, by their path in the workspace. */
-export const SavedFigures = z
-  .array(
-    z
-      .object({
-        path: z.string().max(4096),
-        title: z.string().max(1000).nullable(),
-        chart: JsonValue.nullable(),
-        picture: z.int().positive().nullable(),
-      })
-      .transform(({ path, title, chart, picture }) => ({
-        path,
-        ...(title !== null && { title }),
-        ...(chart !== null && { chart }),
-        ...(picture !== null && { picture }),
-      })),
-  )
-  .max(MAX_SAVED);
+/** The same in the form in which it is passed on. */
+export const SavedFigure = ((value, field) => namedFigure(Saved(value, field))) satisfies Shape<unknown>;
+
+export function namedFigure({ path, title, chart, picture }: Shaped<typeof Saved>) {
+  return {
+    path,
+    ...(title !== null && { title }),
+    ...(chart !== null && { chart }),
+    ...(picture !== null && { picture }),
+  };
+}

@@ -347,3 +347,33 @@ async function scratch(uid = UID): Promise<Scratch> {
     get: async (name) => await buffer((await workspace.open(name)).stream()),
   };
 }
+
+test('a session that takes all permissions off its workspace keeps nobody out', () => {
+  const program = `
+    import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+    import { tmpdir } from 'node:os';
+    import { DirectoryWorkspace } from '${import.meta.dirname}/directory-workspace.ts';
+    const path = mkdtempSync(tmpdir() + '/workspace-');
+    const workspace = new DirectoryWorkspace({ path, uid: process.getuid() });
+    for (const mode of [0, 0o300]) {
+      chmodSync(path, mode);
+      await workspace.write('file', Buffer.from('x'));
+      chmodSync(path, mode);
+      console.log((await workspace.list()).files.length, (statSync(path).mode & 0o777).toString(8));
+    }
+    rmSync(path, { recursive: true });`;
+  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    ...(IS_ROOT && { uid: NOBODY, gid: NOBODY }), // root may open anything
+    encoding: 'utf8',
+  });
+  expect(printed).toBe('1 700\n1 700\n');
+});
+
+test('a file that must be new replaces nothing', async () => {
+  const { workspace } = await scratch();
+  await workspace.write('a', Buffer.from('first'), { mustBeNew: true });
+  await expect(workspace.write('a', Buffer.from('second'), { mustBeNew: true })).rejects.toMatchObject({
+    code: 'FILE_REFUSED',
+  });
+  expect((await workspace.list()).files).toMatchObject([{ path: 'a', sizeBytes: 5 }]);
+});

@@ -49,7 +49,11 @@ export class DirectoryWorkspace implements Workspace {
   }
 
   /** The file appears as a whole or not at all. */
-  async write(path: string, source: FileSource, { onWritten, ...limits }: WriteOptions = {}): Promise<number> {
+  async write(
+    path: string,
+    source: FileSource,
+    { onWritten, mustBeNew = false, ...limits }: WriteOptions = {},
+  ): Promise<number> {
     using _ = closing(source);
     const { parents, name } = parsePath(path);
     const draft = makeDraftName();
@@ -63,7 +67,8 @@ export class DirectoryWorkspace implements Workspace {
         }
         await file.chmod(0o644);
         if (mustChangeOwner(this.uid)) await file.chown(this.uid, this.uid);
-        directory.rename(draft, name);
+        if (mustBeNew) directory.renameNew(draft, name);
+        else directory.rename(draft, name);
         this.#onChange?.();
         onWritten?.(describeFile(path, directory.statOf(name)));
         return sizeBytes;

@@ -4,6 +4,7 @@
  * whatever is swapped in the meantime.
  */
 import {
+  chmodSync,
   closeSync,
   constants,
   fchownSync,
@@ -19,6 +20,7 @@ import {
   type Dirent,
 } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { errnoOf } from './errno.ts';
 import { OpenFile } from './open-file.ts';
 
 /** Names a file without opening it, so that a FIFO or a device is not affected. Not in `constants`. */
@@ -37,7 +39,12 @@ export class HeldDirectory implements Disposable {
 
   /** Opens the workspace itself. Its path is ours, so only the last step could be a link. */
   static open(path: string): HeldDirectory {
-    return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
+    try {
+      return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
+    } catch (error) {
+      if (errnoOf(error) !== 'EACCES' || !regain(path)) throw error;
+      return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
+    }
   }
 
   child(name: string): HeldDirectory {
@@ -95,6 +102,12 @@ export class HeldDirectory implements Disposable {
     renameSync(this.#at(from), this.#at(to));
   }
 
+  /** The same, but fails with EEXIST if there is anything of that name. */
+  renameNew(from: string, to: string): void {
+    closeSync(openSync(this.#at(to), CREATE_FLAGS, 0o600)); // ours from here on
+    renameSync(this.#at(from), this.#at(to));
+  }
+
   removeFile(name: string): void {
     unlinkSync(this.#at(name));
   }
@@ -112,5 +125,18 @@ export class HeldDirectory implements Disposable {
       throw new TypeError(`${JSON.stringify(name)} is not one name in a directory`);
     }
     return `/proc/self/fd/${this.#fd}/${name}`;
+  }
+}
+
+/** A session may take all permissions off its workspace. Its owner, if that is us, gives itself access again. */
+function regain(path: string): boolean {
+  const named = openSync(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const { uid, mode } = fstatSync(named);
+    if (uid !== process.geteuid?.()) return false;
+    chmodSync(`/proc/self/fd/${named}`, (mode & 0o777) | 0o700);
+    return true;
+  } finally {
+    closeSync(named);
   }
 }

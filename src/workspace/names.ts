@@ -56,6 +56,11 @@ export function isPlainPath(path: string): boolean {
   return path.split('/').every((step) => findProblem(step) === null);
 }
 
+/** Whether a part of a path begins with a dot. Such a file may be a setting of other programs, as `.git/config` is. */
+export function isHiddenPath(path: string): boolean {
+  return path.split('/').some((step) => step.startsWith('.'));
+}
+
 function findProblem(step: string): string | null {
   if (step === '') return 'a part of it is empty';
   if (step === '.' || step === '..') return `it contains "${step}"`;

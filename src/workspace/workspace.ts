@@ -34,6 +34,8 @@ export interface WriteOptions {
   /** What sets `maxBytes`, for the error message. */
   readonly limit?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Refuses to replace a file that is there already. */
+  readonly mustBeNew?: boolean;
   /** Called as soon as the file is in the workspace, before code could change it unnoticed. */
   readonly onWritten?: ((file: FoundFile) => void) | undefined;
 }

@@ -93,12 +93,18 @@ class Delivery {
   private constructor(directory: string) {
     this.target = path.join(directory, 'out');
     this.#store = new ArtifactStore(path.join(directory, 'store'));
-    this.folder = new OutputFolder({
+    this.folder = this.again();
+    onTestFinished(() => this.#store.close());
+  }
+
+  /** The folder of another command. */
+  again({ overwrites = false } = {}): OutputFolder {
+    return new OutputFolder({
       directory: this.target,
+      overwrites,
       artifacts: this.#store,
       report: async (words) => void this.said.push(words.replace(this.target, 'OUT')),
     });
-    onTestFinished(() => this.#store.close());
   }
 
   static async begin(): Promise<Delivery> {
@@ -150,22 +156,53 @@ describe('The output folder', () => {
     expect(delivery.said).toEqual([
       'picture: OUT/figure-1.png',
       'file: OUT/deep/report.csv',
-      'output: OUT/.output/stdout.txt',
-      'output: OUT/.output/stderr.txt',
+      'output: OUT/output/stdout.txt',
+      'output: OUT/output/stderr.txt',
     ]);
     expect(await delivery.read('figure-1.png')).toBe('\u0089PNG');
     expect(await delivery.read('deep/report.csv')).toBe('a,b\n');
-    expect(await delivery.read('.output/stderr.txt')).toBe('longer');
+    expect(await delivery.read('output/stderr.txt')).toBe('longer');
     expect((await stat(delivery.target)).mode & 0o777).toBe(0o700);
   });
 
-  test('replaces existing files', async () => {
+  test('is a new one if something is in the given one, unless files may be replaced', async () => {
     const delivery = await Delivery.begin();
+    const existing = path.join(delivery.target, 'a.txt');
     await mkdir(delivery.target);
-    await writeFile(path.join(delivery.target, 'a.txt'), 'a much longer text from before');
-    await delivery.folder.addFiles(execution({ files: [await delivery.file('a.txt', 'new')] }));
+    await writeFile(existing, 'precious');
+    for (const content of ['first', 'second']) {
+      const files = [await delivery.file('a.txt', content)];
+      await delivery.again().addFiles(execution({ files }));
+    }
+    expect([await delivery.read('vivarium-1/a.txt'), await delivery.read('vivarium-2/a.txt')]).toEqual([
+      'first',
+      'second',
+    ]);
+    expect(await delivery.read('a.txt')).toBe('precious');
+    await delivery.again({ overwrites: true }).addFiles(execution({ files: [await delivery.file('a.txt', 'new')] }));
     expect(await delivery.read('a.txt')).toBe('new');
   });
+
+  test('gets what a later run made of a file that it already has', async () => {
+    const delivery = await Delivery.begin();
+    for (const content of ['first', 'second']) {
+      await delivery.folder.addFiles(execution({ files: [await delivery.file('a.txt', content)] }));
+    }
+    expect([await readdir(delivery.target), await delivery.read('a.txt')]).toEqual([['a.txt'], 'second']);
+  });
+
+  test.for(['.envrc', '.git/config', 'deep/.git/config', 'deep/.profile', '...'])(
+    'does not get %j, which is hidden',
+    async (name) => {
+      for (const overwrites of [false, true]) {
+        const delivery = await Delivery.begin();
+        const files = [await delivery.file(name, 'evil'), await delivery.file('good.txt', 'good')];
+        await delivery.again({ overwrites }).addFiles(execution({ files }));
+        expect(delivery.said[0]).toContain('is hidden');
+        expect(await readdir(delivery.target)).toEqual(['good.txt']);
+      }
+    },
+  );
 
   test.for(['../escape.txt', '/etc/escape.txt', 'a/../../escape.txt', '..', '', 'nul\0.txt', `${'x'.repeat(300)}.txt`])(
     'refuses the hostile name %j and still copies the other files',
@@ -188,7 +225,7 @@ describe('The output folder', () => {
     await writeFile(path.join(outside, 'precious.txt'), 'precious');
     await symlink(path.join(outside, 'precious.txt'), path.join(delivery.target, 'to-file'));
     const files = [await delivery.file('link/evil.txt', 'evil'), await delivery.file('to-file', 'evil')];
-    await delivery.folder.addFiles(execution({ files }));
+    await delivery.again({ overwrites: true }).addFiles(execution({ files }));
     expect(delivery.said[0]).toContain('file link/evil.txt is not kept: ');
     expect(await readdir(outside)).toEqual(['precious.txt']);
     expect(await readFile(path.join(outside, 'precious.txt'), 'utf8')).toBe('precious');
@@ -243,6 +280,6 @@ describe('The output folder', () => {
     const delivery = await Delivery.begin();
     await writeFile(delivery.target, 'a file is in the way');
     const files = [await delivery.file('a.txt', 'a')];
-    await expect(delivery.folder.addFiles(execution({ files }))).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(delivery.folder.addFiles(execution({ files }))).rejects.toMatchObject({ code: 'ENOTDIR' });
   });
 });

@@ -10,6 +10,9 @@ import { countMarked, type World } from './world.ts';
 
 const TOO_MUCH_MEMORY = 200 << 20;
 const TOO_MANY_RESULTS = 10_000;
+/** Most of it is for a busy machine: the host needs less than 50 ms for any frame. */
+const LONGEST_STALL_MS = 1000;
+const LONGEST_REASON = 500;
 /** Long enough for a limit to be seen to be passed. */
 const GOING_ON_MS = 3000;
 const LIVE_THREAD = 'import threading, time\nthreading.Thread(target=time.sleep, args=(20,), daemon=True).start()';
@@ -40,14 +43,17 @@ export async function tryConfined(attempt: Attempt, arena: Arena, world: World):
     case 'memory':
     case 'crash':
     case 'told':
+    case 'stall':
       return tryInAttacker(attempt, arena, world);
   }
 }
 
 async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Promise<Confined> {
   const peak = watchMemory();
+  const stalls = watchStalls();
   const { execution, host } = await arena.tryIn(arena.attacker, attempt);
   const grown = peak.stop();
+  const stalledMs = stalls.stop();
   const state = execution.state.status;
   const word = wordOf(execution.logs.stdout);
   if (word?.verdict === 'ESCAPED') return { finding: word, state };
@@ -82,6 +88,8 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
           execution.outcome.status === 'crashed' ? contained() : escaped(`reported as ${execution.outcome.status}`),
         state,
       };
+    case 'stall':
+      return { finding: judgeStall(execution, grown, stalledMs), state };
     case 'told':
       return judgeTold(execution, arena);
     case 'survival':
@@ -123,6 +131,15 @@ function judgeMemory({ outcome, results }: Execution, grown: number): Finding {
   if (grown > TOO_MUCH_MEMORY) return escaped(`the host grew by ${grown >> 20} MB`);
   if (results.length > TOO_MANY_RESULTS) return escaped(`${results.length} results were kept`);
   return contained(outcome.status);
+}
+
+/** Other sessions wait as long as the event loop of the host stands still. */
+function judgeStall({ outcome, error }: Execution, grown: number, stalledMs: number): Finding {
+  if (error !== undefined) return broken(error.traceback);
+  if (stalledMs > LONGEST_STALL_MS) return escaped(`the host stood still for ${Math.round(stalledMs)} ms`);
+  if (grown > TOO_MUCH_MEMORY) return escaped(`the host grew by ${grown >> 20} MB`);
+  const reason = outcome.status === 'crashed' ? outcome.reason : '';
+  return reason.length > LONGEST_REASON ? escaped(`a reason of ${reason.length} characters`) : contained(reason);
 }
 
 async function tryInOwnSession(attempt: Attempt, arena: Arena, world: World): Promise<Finding> {
@@ -199,6 +216,24 @@ function watchMemory(): { stop(): number } {
       look();
       clearInterval(timer);
       return peak - before;
+    },
+  };
+}
+
+/** How long this process was kept from doing anything else, at most, until stopped. */
+function watchStalls(): { stop(): number } {
+  let [longest, last] = [0, performance.now()];
+  const look = (): void => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(look, 5);
+  return {
+    stop: () => {
+      look();
+      clearInterval(timer);
+      return longest;
     },
   };
 }

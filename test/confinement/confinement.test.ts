@@ -79,7 +79,7 @@ for (const pass of passes) {
 test('the frames that attempts forge are such as a worker may send', () => {
   const frames = JSON.parse(execFileSync(python, ['-c', framesProgram()], { encoding: 'utf8' })) as unknown[];
   expect(frames.length).toBeGreaterThan(0);
-  for (const header of frames) parseWorkerFrame({ header, payload: Buffer.alloc(0) });
+  for (const header of frames) parseWorkerFrame({ header, payload: Buffer.alloc(0), size: 0, cost: 0 });
 });
 
 test.runIf(isRoot && nobody === null)('root can try as nobody too', (context) => {

@@ -65,6 +65,7 @@ async function judge(attempt: Attempt, { world, host, output, problems, outputBy
     case 'memory':
     case 'crash':
     case 'told':
+    case 'stall':
       return wordOf(output) ?? broken(`no verdict: ${problems.slice(-500)}`);
   }
 }

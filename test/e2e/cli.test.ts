@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -213,7 +213,7 @@ test('--json has the files, the figures and the long outputs too, and --output-d
   assert.deepEqual([code, part(stdout, 'files', '0', 'path')], [0, 'deep/report.csv']);
   assert.deepEqual([part(stdout, 'figures', '0', 'mime'), part(stdout, 'figures', 'length')], ['image/png', 1]);
   assert.equal(part(stdout, 'spills', 'stdout', 'sizeBytes'), 8890);
-  const made = ['figure-1.png', 'deep/report.csv', '.output/stdout.txt'].map((name) => path.join(out, name));
+  const made = ['figure-1.png', 'deep/report.csv', 'output/stdout.txt'].map((name) => path.join(out, name));
   const [picture = '', report = '', output = ''] = made;
   assert.equal(stderr, `vivarium: picture: ${picture}\nvivarium: file: ${report}\nvivarium: output: ${output}\n`);
   assert.equal((await readFile(picture)).subarray(1, 4).toString(), 'PNG');
@@ -228,6 +228,28 @@ test('with --output-dir output still streams through, and a traceback still name
   assert.deepEqual([code, stdout], [1, 'é']);
   assert.match(stderr, /File "<string>", line 4[^]*ZeroDivisionError/);
   assert.equal(await readFile(path.join(directory.path, 'half.txt'), 'utf8'), 'x');
+});
+
+test('--output-dir gives a program no way to change what is there, nor to add settings of other programs', async () => {
+  await using directory = await scratch();
+  const config = path.join(directory.path, '.git', 'config');
+  await mkdir(path.dirname(config));
+  await writeFile(config, 'honest');
+  await writeFile(path.join(directory.path, 'Makefile'), 'honest');
+  const program = `
+import os
+for name in (".git/config", ".envrc", "deep/.git/config", "Makefile"):
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    open(name, "w").write("evil")`;
+  const { code, stderr } = await vivarium(['run', '--output-dir', directory.path, '-c', program]);
+  assert.equal(code, 0);
+  assert.match(stderr, /"deep\/\.git\/config" is hidden/);
+  assert.deepEqual(
+    [await readFile(config, 'utf8'), await readFile(path.join(directory.path, 'Makefile'), 'utf8')],
+    ['honest', 'honest'],
+  );
+  assert.deepEqual((await readdir(directory.path)).toSorted(), ['.git', 'Makefile', 'vivarium-1']);
+  assert.deepEqual(await readdir(path.join(directory.path, 'vivarium-1')), ['Makefile']);
 });
 
 test('a program may colour the terminal and give it no orders; a pipe gets what it printed', async () => {

@@ -11,6 +11,7 @@ from _vivarium.values.text import NAME_LIMIT, cut, plain, printable, type_name
 
 VALUE_LIMIT = 10_000
 TRACEBACK_LIMIT = 50_000
+_WIDE = 2  # so many times less of text beyond ASCII, which takes more bytes of a message
 _CHAIN_LIMIT = 100  # of a longer chain of exceptions only the newest is shown
 _FRAME_LIMIT = 2_000  # of a deeper stack only head and tail are shown
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -37,9 +38,13 @@ def describe(error: BaseException, note: str | None = None) -> Description:
         text = _format_simply(error, name, value)
     return {
         "name": name[:NAME_LIMIT],
-        "value": cut(value, VALUE_LIMIT),
-        "traceback": cut(printable(text), TRACEBACK_LIMIT) + (f"{note}\n" if note else ""),
+        "value": _bounded(value, VALUE_LIMIT),
+        "traceback": _bounded(printable(text), TRACEBACK_LIMIT) + (f"{note}\n" if note else ""),
     }
+
+
+def _bounded(text: str, limit: int) -> str:
+    return cut(text, limit if text.isascii() else limit // _WIDE)
 
 
 def _message(error: BaseException) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections import deque
 
+from _vivarium.values.cost import cost_of
 from _vivarium.values.hints import Any
 
 MAX_RESULTS = 2_000  # shown as they come
 MAX_BYTES = 20_000_000  # of them together
 TEXT_BYTES = 2_000_000  # of these, only for results of which nothing but the text still fits
+MAX_COST = 1_300_000  # of parsing the charts of a run; see cost.py
 LARGEST = 8_000_000  # bytes of one result; an echoed value has as much to itself
 LAST = 20  # of the results above the bounds, so many of the last ones are shown at the end of the run
 LAST_BYTES = 2_000_000
@@ -31,12 +33,13 @@ class Budget:
         """Forget everything: it was cleared, or another run begins."""
         self.omitted = 0
         self._total = self._kept = self._reduced = 0
-        self._total_bytes = self._kept_bytes = self._used = 0
+        self._total_bytes = self._kept_bytes = self._used = self._cost = 0
         self._last: deque[tuple[Item, int]] = deque()
         self._last_bytes = 0
 
     def admit(self, item: Item) -> Item | None:
         """Return the item, or as much of it as fits, or None."""
+        item = self._afford(item)
         size = size_of(item)
         self._total += 1
         self._total_bytes += size + item["leftOut"]
@@ -73,6 +76,18 @@ class Budget:
             "totalBytes": self._total_bytes,
             "keptBytes": self._kept_bytes,
         }
+
+    def _afford(self, item: Item) -> Item:
+        """Leave out the data of a chart once all charts together have too many values."""
+        chart = item["chart"]
+        if chart is None:
+            return item
+        text = json.dumps(chart)
+        cost = cost_of(text)
+        if self._cost + cost > MAX_COST:
+            return {**item, "chart": outline_of(chart), "leftOut": item["leftOut"] + len(text)}
+        self._cost += cost
+        return item
 
     def _keep(self, item: Item, size: int) -> Item:
         self._kept += 1

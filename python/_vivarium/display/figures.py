@@ -13,6 +13,7 @@ is the number of the published picture of the same figure, if any.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import weakref
@@ -20,15 +21,17 @@ from collections.abc import Callable
 
 from _vivarium.display import pictures
 from _vivarium.display.arrivals import Arrivals
-from _vivarium.display.budget import Item, outline_of, size_of_chart, size_of_form
+from _vivarium.display.budget import Item, outline_of, size_of_form
 from _vivarium.display.chart.chart import chart_of
 from _vivarium.display.hooks import BACKEND, hooks
+from _vivarium.values.cost import cost_of
 from _vivarium.values.hints import Any
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
 MAX_PICTURES = 100  # per run; each takes time to draw and space in the result
 MAX_SAVED = 1_000
 MAX_SAVED_BYTES = 2_000_000  # of the data behind saved figures
+MAX_SAVED_COST = 300_000  # of parsing it
 
 
 class Figures:
@@ -44,7 +47,7 @@ class Figures:
         self._seen: dict[bytes, int] = {}  # content: number of the picture
         self._numbered = 0  # pictures of this run
         self._count = 0  # those since the output was last cleared
-        self._saved_bytes = 0
+        self._saved_bytes = self._saved_cost = 0
         # By figure: the digest published last, and the number of its picture in this run.
         self._drawn: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
         self._drawn_now: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -57,7 +60,7 @@ class Figures:
         """Start a run without pictures."""
         self.saved = []
         self._saved_from = []
-        self._saved_bytes = self._numbered = 0
+        self._saved_bytes = self._saved_cost = self._numbered = 0
         self.clear()
 
     def clear(self) -> None:
@@ -137,10 +140,11 @@ class Figures:
         chart = chart_of(figure)
         if chart is None:
             return None
-        size = size_of_chart(chart)
-        if self._saved_bytes + size > MAX_SAVED_BYTES:
+        text = json.dumps(chart)
+        if self._saved_bytes + len(text) > MAX_SAVED_BYTES or self._saved_cost + cost_of(text) > MAX_SAVED_COST:
             return outline_of(chart)
-        self._saved_bytes += size
+        self._saved_bytes += len(text)
+        self._saved_cost += cost_of(text)
         return chart
 
     def _note_drawn(self, figure: Any, digest: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from _vivarium.values.hints import Any
 
@@ -23,7 +24,7 @@ def result_frame(item: dict[str, Any], run: str) -> tuple[dict[str, object], byt
         else:
             data[mime] = form
     header["data"] = data
-    chart = b"" if item["chart"] is None else json.dumps(item["chart"], separators=(",", ":")).encode()
+    chart = _chart(item["chart"])
     for name, parts in (("texts", texts), ("binary", pictures)):
         if parts:
             header[name] = [[mime, len(content)] for mime, content in parts]
@@ -35,3 +36,20 @@ def result_frame(item: dict[str, Any], run: str) -> tuple[dict[str, object], byt
     if item.get("wait"):
         header["wait"] = True
     return header, b"".join([*(content for _, content in (*texts, *pictures)), chart])
+
+
+def report_frames(run: str, report: dict[str, Any]) -> Iterator[tuple[dict[str, object], bytes]]:
+    """Yield what a run reports before it is done. Each has a frame of its own, so that none of them is large."""
+    for summary in report.get("dataframes", ()):
+        yield {"type": "dataframe", "id": run, "summary": summary}, b""
+    for saved in report.get("saved", ()):
+        chart = _chart(saved["chart"])
+        named = {name: saved[name] for name in ("path", "title", "picture")}
+        yield {"type": "saved", "id": run, "chartBytes": len(chart), **named}, chart
+    if "value" in report:
+        value = report["value"].encode()
+        yield {"type": "value", "id": run, "jsonBytes": len(value)}, value
+
+
+def _chart(chart: Any) -> bytes:
+    return b"" if chart is None else json.dumps(chart, separators=(",", ":")).encode()

@@ -27,7 +27,7 @@ from _vivarium.display.publisher import Publisher
 from _vivarium.jupyter.pieces import in_pieces
 from _vivarium.ledger.describe import inspect_variables
 from _vivarium.ledger.ledger import Ledger
-from _vivarium.values.encode import encode_value
+from _vivarium.values.encode import message_value
 from _vivarium.values.frames import export_frame, summarize_frames
 
 MIME = "application/vnd.vivarium+json"
@@ -79,7 +79,7 @@ class Companion:
         namespace = self._shell.user_ns
         changes: Any = self._ledger.changes(namespace)
         frames = summarize_frames(namespace, [*changes["added"], *changes["changed"]])
-        value = encode_value(namespace[name]) if name is not None and name in namespace else None
+        value = message_value(namespace[name]) if name is not None and name in namespace else None
         return {
             "variables": changes,
             "dataframes": frames,

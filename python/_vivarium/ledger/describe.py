@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -14,6 +15,7 @@ from _vivarium.values.hints import TypedDict
 from _vivarium.values.text import attempt, printable, text_of, type_name
 
 LIMIT = 5_000  # variables described
+BYTES_LIMIT = 900_000  # of their JSON; the host takes a mebibyte
 TEXT_LIMIT = 200
 _SCALARS = {id(kind) for kind in (int, float, complex, bool, str, bytes, type(None), range, slice)}
 _SIZED = {
@@ -36,15 +38,25 @@ class Variable(TypedDict):
 def inspect_variables(namespace: dict[str, object], injected: Mapping[str, object] | None = None) -> list[Variable]:
     """Describe the variables, sorted by name. Beyond a few thousand, a last entry counts those not described."""
     found = variables_in(namespace, injected or {})
-    shown: list[Variable] = [
-        {"name": short(name), "type": type_name(value), "description": _describe(value), "sizeBytes": _size_of(value)}
-        for name, value in sorted(islice(reversed(found.items()), LIMIT), key=lambda item: item[0])
-    ]
+    shown: list[Variable] = []
+    room = BYTES_LIMIT
+    for name, value in islice(reversed(found.items()), LIMIT):
+        one = _variable(name, value)
+        room -= len(json.dumps(one))
+        if room < 0:
+            break
+        shown.append(one)
+    shown.sort(key=lambda one: one["name"])
     left_out = len(found) - len(shown)
     if left_out:
         text = f"{left_out} older variables are not listed"
         shown.append({"name": "…", "type": "", "description": text, "sizeBytes": None})
     return shown
+
+
+def _variable(name: str, value: object) -> Variable:
+    description, size = _describe(value), _size_of(value)
+    return {"name": short(name), "type": type_name(value), "description": description, "sizeBytes": size}
 
 
 def variables_in(namespace: dict[str, object], injected: Mapping[str, object]) -> dict[str, object]:

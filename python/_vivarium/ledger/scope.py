@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
+from itertools import accumulate
 
 from _vivarium.ledger.describe import short
 from _vivarium.ledger.reach import Reach
 
 NAMES_LIMIT = 200  # names in each list
+CHARS_LIMIT = 10_000  # of the names in each list; a character takes up to 12 bytes of a message
 CERTAIN = 8  # variables that are always looked at: those that a run mentions first
 Changes = dict[str, object]
 
@@ -39,10 +42,17 @@ class Found:
     def told(self) -> Changes:
         """Return the names in the form in which they are reported."""
         lists = {"added": self.added, "changed": self.changed, "removed": self.removed}
-        result: Changes = {kind: [short(name) for name in sorted(names)[:NAMES_LIMIT]] for kind, names in lists.items()}
-        omitted = sum(max(0, len(names) - NAMES_LIMIT) for names in lists.values())
+        told = {kind: _first(names) for kind, names in lists.items()}
+        omitted = sum(len(names) - len(told[kind]) for kind, names in lists.items())
         more = {"omitted": omitted, "unseen": self.unseen}
-        return {**result, **{name: count for name, count in more.items() if count}}
+        return {**told, **{name: count for name, count in more.items() if count}}
+
+
+def _first(names: list[str]) -> list[str]:
+    """Return as many names as a message has room for."""
+    told = [short(name) for name in sorted(names)[:NAMES_LIMIT]]
+    ends = list(accumulate(map(len, told)))
+    return told if not ends or ends[-1] <= CHARS_LIMIT else told[: bisect_right(ends, CHARS_LIMIT)]
 
 
 class Patience:

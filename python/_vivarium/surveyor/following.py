@@ -22,9 +22,9 @@ MAX_WATCHES_IN_ALL = 60_000
 MAX_ENTRIES = 400_000
 # Of one answer; for more the host had better look at everything.
 MAX_ANSWER = 10_000
-MAX_ANSWER_CHARS = 4 << 20
+MAX_ANSWER_CHARS = 1 << 19  # a character takes up to 12 bytes, and the host takes 16 MiB
 # Of the paths of all directories of a home: a session decides how long they are.
-MAX_FOLDER_CHARS = 4 << 20
+MAX_FOLDER_CHARS = 1 << 19
 # A home with more events than this between two turns is not followed any more: somebody has to sort them.
 MAX_EVENTS = 8_000
 # What cannot be followed is not tried again for this long.

@@ -12,6 +12,7 @@ from math import isfinite
 from time import monotonic
 
 from _vivarium.values import arrays, standard, tables
+from _vivarium.values.cost import MAX_COST, cost_of
 from _vivarium.values.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
 from _vivarium.values.text import printable, text_of, type_name
 
@@ -23,6 +24,14 @@ LEAST_BYTES = 400
 LEAST_TEXT = 16
 CLOSING = 128  # bytes reserved by each open container, to close it and to say how much was left out
 _CYCLE = '{"_type":"cycle"}'
+
+
+def message_value(value: object) -> str:
+    """Return the JSON text of `value` that a message to the host may hold; raises nothing but KeyboardInterrupt."""
+    items = 20_000
+    while cost_of(text := encode_value(value, max_items=items)) > MAX_COST and items > 1:
+        items //= 2
+    return text
 
 
 def encode_value(value: object, *, max_items: int = 20_000, max_depth: int = 40, max_bytes: int = 1_000_000) -> str:

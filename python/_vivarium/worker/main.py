@@ -22,13 +22,13 @@ from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
-from _vivarium.display.frames import result_frame
+from _vivarium.display.frames import report_frames, result_frame
 from _vivarium.display.publisher import Publisher
 from _vivarium.ledger.describe import inspect_variables
 from _vivarium.ledger.ledger import Ledger
 from _vivarium.ledger.looks import only_looks
 from _vivarium.values import text as values
-from _vivarium.values.encode import encode_value
+from _vivarium.values.encode import message_value
 from _vivarium.values.frames import export_frame, summarize_frames
 from _vivarium.values.hints import Any
 from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
@@ -167,7 +167,7 @@ class Worker:
             if not self._has_touched and any(changes[kind] for kind in ("added", "changed", "removed")):
                 # A thread had an effect beside a look. Nothing else has happened since the present twin was made.
                 self._begin_change()
-        self._collect(request, changes, done)
+        report = self._collect(request, changes, done)
         self._twins.foresee()
         done["changed"] = self._has_touched and self._twins.is_enabled
         done["touched"] = self._has_touched
@@ -177,6 +177,7 @@ class Worker:
             done["unprotected"], done["remedy"] = self._twins.problem
         done["results"] = self._publisher.report()
         done["marked"] = self._end_output(request["mark"])
+        self._results += [protocol.encode(*frame) for frame in report_frames(request["id"], report)]
         self._results.append(protocol.encode({name: fact for name, fact in done.items() if fact}))
         self._flush_results()
         self._runner.reset_process()  # the host is busy with the answer meanwhile
@@ -218,19 +219,21 @@ class Worker:
         self._has_touched = True
         self._twins.begin_change()
 
-    def _collect(self, request: dict, changes: dict[str, Any], done: dict[str, object]) -> None:
-        """Add what the host asked about variables. That may be slow, so the time limit still applies."""
+    def _collect(self, request: dict, changes: dict[str, Any], done: dict[str, object]) -> dict[str, Any]:
+        """Return what the host asked about variables. That may be slow, so the time limit still applies."""
+        report: dict[str, Any] = {}
         try:
             self._arm(request["id"])
-            done["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
-            done["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
+            report["saved"] = saved_in(self._workspace, self._publisher.figures.saved)
+            report["dataframes"] = summarize_frames(self._runner.namespace, [*changes["added"], *changes["changed"]])
             name = request["resultVariable"]
             if name is not None and name in self._runner.namespace:
-                done["value"] = encode_value(self._runner.namespace[name])
+                report["value"] = message_value(self._runner.namespace[name])
             self._armed = False
         except KeyboardInterrupt as error:
             self._armed = False
             done["error"] = done.get("error") or trace.describe(error)
+        return report
 
     def _export(self, request: dict) -> None:
         """Write a table. That may run code of the program, so there must be a twin."""

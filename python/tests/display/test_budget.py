@@ -3,8 +3,9 @@
 import unittest
 from unittest import mock
 
-from _vivarium.display import budget
+from _vivarium.display import budget, figures
 from _vivarium.display.budget import Budget, size_of
+from _vivarium.values import cost
 
 
 def shown(text: str = "x", kind: str = "display", chart: object = None, **forms: "str | bytes") -> dict:
@@ -57,6 +58,16 @@ class Bounds(unittest.TestCase):
         )
         self.assertEqual(item["data"]["text/html"], "h")
 
+    def test_charts_above_what_the_host_keeps_have_no_data(self) -> None:
+        chart = {"type": "line", "title": None, "series": [[0] * 1_000]}
+        with mock.patch.multiple(budget, MAX_COST=2_500):
+            bounds = Budget()
+            sent = [bounds.admit(shown(chart=chart)) for _ in range(3)]
+        self.assertEqual([one is not None and "series" in one["chart"] for one in sent], [True, True, False])
+        report = bounds.report()
+        assert report is not None
+        self.assertEqual((report["kept"], report["reduced"]), (3, 1))
+
     def test_texts_have_room_of_their_own_when_other_forms_do_not_fit_any_more(self) -> None:
         with mock.patch.multiple(budget, MAX_BYTES=2_000, TEXT_BYTES=1_000, LAST_BYTES=1_000):
             got = self.admit_all(*(shown(str(number), html="h" * 400) for number in range(30)))
@@ -87,9 +98,11 @@ class Bounds(unittest.TestCase):
             self.assertEqual(self.budget.take_last(), [])
 
     def test_an_honest_run_stays_below_the_bounds_of_the_host(self) -> None:
-        most = budget.MAX_BYTES + budget.LAST_BYTES + budget.LARGEST
-        self.assertLess(most, 32 << 20)
+        tables, value = 20 * 500_000, 1_000_000
+        most = budget.MAX_BYTES + budget.LAST_BYTES + budget.LARGEST + figures.MAX_SAVED_BYTES + tables + value
+        self.assertLess(most, 48 << 20)
         self.assertLess(budget.MAX_RESULTS + budget.LAST + 1, 10_000)
+        self.assertLess(budget.MAX_COST + figures.MAX_SAVED_COST + 2 * cost.MAX_COST, 2_000_000)
 
 
 if __name__ == "__main__":

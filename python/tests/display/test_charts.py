@@ -11,6 +11,7 @@ from unittest import mock
 from _vivarium.display.chart import chart as chart_module
 from _vivarium.display.chart.chart import chart_of
 from _vivarium.display.figures import Figures
+from _vivarium.values.cost import MAX_COST, cost_of
 
 HAS_ALL = all(importlib.util.find_spec(name) for name in ("matplotlib", "seaborn", "pandas"))
 
@@ -36,6 +37,21 @@ class Charts(unittest.TestCase):
 
     def points(self, index: int = 0) -> list:
         return self.chart()["series"][index]["points"]
+
+    def test_many_plots_with_many_lines_are_cut_to_what_the_host_takes(self) -> None:
+        axes = self.plt.subplots(8, 8)[1]
+        for plot in axes.flat:
+            plot.plot([[number] * 20 for number in range(3_000)])
+        chart = self.chart()
+        self.assertLessEqual(cost_of(json.dumps(chart)), MAX_COST)
+        self.assertEqual((len(chart["charts"]), chart["omitted"]["charts"]), (50, 14))
+        self.assertGreater(chart["omitted"]["points"], 2_900_000)
+
+    def test_many_boxes_are_cut_to_what_the_host_takes(self) -> None:
+        axes = self.plt.subplots(4, 4)[1]
+        for plot in axes.flat:
+            plot.boxplot([[number, number + 1] for number in range(400)])
+        self.assertLessEqual(cost_of(json.dumps(self.chart())), MAX_COST)
 
     def test_lines_have_labels_units_and_scales(self) -> None:
         self.plt.plot([1, 2, 3], [10, math.nan, 1000], label="one")

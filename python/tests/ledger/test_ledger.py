@@ -1,13 +1,16 @@
 """Tests of noticing changes of variables and describing them."""
 
+import json
 import math
 import sys
 import time
 import unittest
 from collections import Counter, OrderedDict, defaultdict, deque
+from typing import Any
 
 from _vivarium.ledger.describe import inspect_variables
 from _vivarium.ledger.ledger import Ledger
+from _vivarium.ledger.scope import Found
 
 try:
     import numpy
@@ -198,6 +201,17 @@ class Described(unittest.TestCase):
         found = inspect_variables({f"v{number}": number for number in range(7_000)})
         self.assertEqual((len(found), found[0]["name"]), (5_001, "v2000"))
         self.assertEqual(found[-1]["description"], "2000 older variables are not listed")
+
+    def test_long_names_are_told_as_far_as_a_message_has_room(self) -> None:
+        names = {f"{number:04}" + "\U00020000" * 300: number for number in range(1_000)}
+        listed = inspect_variables(names)
+        self.assertLess(len(json.dumps(listed)), 1 << 20)
+        self.assertEqual(listed[-1]["description"], f"{1_001 - len(listed)} older variables are not listed")
+        found = Found()
+        found.added, found.changed = list(names), list(names)
+        told: Any = found.told()
+        self.assertLess(len(json.dumps(told)), 300_000)
+        self.assertEqual(len(told["added"]) + len(told["changed"]) + told["omitted"], 2_000)
 
 
 @unittest.skipIf(numpy is None or pandas is None, "numpy and pandas are not installed")

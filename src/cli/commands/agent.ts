@@ -26,6 +26,7 @@ export interface AgentFlags extends Omit<SessionFlags, 'echo'> {
   /** The model writes its actions as text. */
   readonly react?: boolean;
   readonly outputDir?: string;
+  readonly overwrite?: boolean;
 }
 
 const INSTRUCTIONS = `You are a data analysis assistant with a Python session.
@@ -71,7 +72,8 @@ async function openAgent(llm: OpenAILLM, { flags, files }: AgentRequest, context
   const display = makeDisplay(context);
   const directory = flags.outputDir ?? path.join(config.dataDir, 'tool-artifacts', randomUUID());
   const report = (words: string): Promise<void> => display.block('notice', `[${words}]`);
-  const folder = new OutputFolder({ directory, artifacts: host.artifacts, report });
+  const { overwrite: overwrites = false } = flags;
+  const folder = new OutputFolder({ directory, overwrites, artifacts: host.artifacts, report });
   const listener = new RunDisplay({ display, folder, environment, isTerminal: stdout.isTerminal });
   const tool = new SessionTool({ session, host, limits: host.limits, listener });
   const { maxIterations, react = false } = flags;

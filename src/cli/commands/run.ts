@@ -17,6 +17,7 @@ export interface RunFlags extends SessionFlags {
   readonly code?: string;
   readonly json?: boolean;
   readonly outputDir?: string;
+  readonly overwrite?: boolean;
 }
 
 const MAX_NAMED_FILES = 5;
@@ -45,7 +46,7 @@ interface KeptRun {
 /** For `--json` and `--output-dir`, which need the whole result and the files. */
 async function runAndKeep(code: string, { opened, options, flags }: KeptRun, context: Context): Promise<number> {
   const { session, host } = opened;
-  const { json = false, outputDir } = flags;
+  const { json = false, outputDir, overwrite: overwrites = false } = flags;
   const transcript = new Transcript(host.limits.outputBytes);
   const execution = json
     ? await session.runCode(code, options)
@@ -53,7 +54,8 @@ async function runAndKeep(code: string, { opened, options, flags }: KeptRun, con
   if (outputDir !== undefined) {
     const { OutputFolder } = await import('../session/output-folder.ts');
     const report = (words: string): Promise<void> => notify(words, context);
-    await new OutputFolder({ directory: outputDir, artifacts: host.artifacts, report }).addAll(execution);
+    const folder = new OutputFolder({ directory: outputDir, overwrites, artifacts: host.artifacts, report });
+    await folder.addAll(execution);
   }
   if (json) await printJson(execution, context);
   else await explain(execution, context);

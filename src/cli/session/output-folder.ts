@@ -1,13 +1,18 @@
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { extensionOf } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFile } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
+import { Once } from '../../once.ts';
+import { outputName, RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { loadFigures, type LoadedFigure } from '../../tool/figures.ts';
+import { errnoOf } from '../../workspace/errno.ts';
 
 export interface OutputFolderOptions {
   readonly directory: string;
+  /** Uses the directory as it is, and replaces files. Otherwise one with anything in it gets a new directory in it. */
+  readonly overwrites?: boolean;
   readonly artifacts: Host['artifacts'];
   /** Called for each file with its path, or with the reason why there is none. */
   readonly report: (words: string) => Promise<void>;
@@ -17,13 +22,16 @@ type CopySource = Parameters<RunFolder['add']>[1];
 
 /** A folder of the user's that gets copies of what runs produce. */
 export class OutputFolder {
-  readonly #folder: RunFolder;
+  readonly #folder: Once<RunFolder>;
   readonly #artifacts: Host['artifacts'];
   readonly #report: OutputFolderOptions['report'];
   #pictures = 0;
 
-  constructor({ directory, artifacts, report }: OutputFolderOptions) {
-    this.#folder = new RunFolder(path.resolve(directory));
+  constructor({ directory, overwrites = false, artifacts, report }: OutputFolderOptions) {
+    const target = path.resolve(directory);
+    this.#folder = new Once(async () =>
+      overwrites ? new RunFolder(target, { isReplacing: true }) : new RunFolder(await freshIn(target)),
+    );
     this.#artifacts = artifacts;
     this.#report = report;
   }
@@ -42,7 +50,7 @@ export class OutputFolder {
       const { figure, bytes } = picture;
       if (figure.path !== undefined) continue; // `addFiles` copies it
       const name = this.#nextName(extensionOf(figure.mime), written);
-      await this.#add('picture', name, { source: bytes, sizeBytes: bytes.length });
+      await this.#add('picture', name, { open: () => bytes, sizeBytes: bytes.length });
     }
   }
 
@@ -51,9 +59,10 @@ export class OutputFolder {
   }
 
   /** The full text of outputs that are shortened in the result. */
-  async #addOutputs({ spills = {} }: Execution): Promise<void> {
+  async #addOutputs({ files, spills = {} }: Execution): Promise<void> {
+    const taken = new Set(files.map(({ path: name }) => name));
     for (const [stream, spill] of Object.entries(spills)) {
-      await this.#addArtifact('output', `.output/${stream}.txt`, spill);
+      await this.#addArtifact('output', outputName(stream, taken), spill);
     }
   }
 
@@ -69,21 +78,40 @@ export class OutputFolder {
     { id, sizeBytes, notKept }: Pick<ProducedFile, 'id' | 'sizeBytes' | 'notKept'>,
   ): Promise<void> {
     if (id === undefined) await this.#report(`${name} is not kept: ${notKept ?? 'no reason given'}`);
-    else await this.#add(kind, name, { source: this.#artifacts.open(id), sizeBytes });
+    else await this.#add(kind, name, { open: () => this.#artifacts.open(id), sizeBytes });
   }
 
   /** The program chooses the names. One that leads out of the folder is refused, and the other files are still copied. */
   async #add(
     kind: string,
     name: string,
-    { source, sizeBytes }: { readonly source: CopySource | Promise<CopySource>; readonly sizeBytes: number },
+    { open, sizeBytes }: { readonly open: () => CopySource | Promise<CopySource>; readonly sizeBytes: number },
   ): Promise<void> {
     try {
-      const { path: copy } = await this.#folder.add(name, await source, sizeBytes);
+      const folder = await this.#folder.get();
+      const { path: copy } = await folder.add(name, await open(), sizeBytes);
       await this.#report(`${kind}: ${copy}`);
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error;
       await this.#report(`${kind} ${name} is not kept: ${error.message}`);
+    }
+  }
+}
+
+/** The directory itself while nothing is in it, and otherwise a new one in it: a program cannot choose what it lies beside. */
+async function freshIn(directory: string): Promise<string> {
+  const found = await readdir(directory).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  if (found.length === 0) return directory;
+  for (let number = 1; ; number += 1) {
+    const fresh = path.join(directory, `vivarium-${number}`);
+    try {
+      await mkdir(fresh, { mode: 0o700 });
+      return fresh;
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') throw error;
     }
   }
 }

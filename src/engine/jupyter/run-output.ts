@@ -15,7 +15,7 @@ const SERVER_DROPS = /^IOPub (data|message) rate exceeded/m;
 const DisplayMetadata = z.object({
   vivarium: z.object({
     kind: z.enum(['result', 'display', 'figure']),
-    chart: z.json().nullable(),
+    chart: z.custom<Json>((value) => value !== undefined).nullable(),
     title: z.string().max(1000).nullable(),
     picture: z.int().positive().nullable(),
   }),

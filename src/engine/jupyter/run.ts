@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
 import type { Listener } from '../../execution/event.ts';
 import type { Json } from '../../execution/execution.ts';
@@ -8,8 +7,9 @@ import type { ActiveRun } from '../base-session.ts';
 import { within } from '../deadline.ts';
 import type { RunRequest } from '../engine.ts';
 import { parseJson, ProtocolViolation } from '../hostile-json.ts';
-import { DataFrameSummaries, ResultsCut, SavedFigures, VariableChanges } from '../python-words.ts';
+import { DataFrameSummary, MAX_SAVED, MAX_TABLES, ResultsCut, SavedFigure, VariableChanges } from '../python-words.ts';
 import { NO_REPORT, type RunEnd, type RunReport, type RunResult } from '../run-end.ts';
+import { fields, listOf, orNull, text } from '../shape.ts';
 import type { KernelRequest } from './kernel/channel.ts';
 import { answerIn, command, question } from './kernel/companion.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -23,12 +23,12 @@ const MAX_TRACEBACK_CHARS = 50_000;
 const UNPROTECTED = 'a Jupyter kernel has no twin: a crash, or an interrupt that is ignored, costs all variables';
 const UNHEEDED = 'the program ignored its interrupt, and the kernel was ended';
 
-const Finish = z.object({
+const Finish = fields({
   variables: VariableChanges,
-  dataframes: DataFrameSummaries,
-  saved: SavedFigures,
-  value: z.string().nullable(),
-  results: ResultsCut.nullable(),
+  dataframes: listOf(DataFrameSummary, MAX_TABLES),
+  saved: listOf(SavedFigure, MAX_SAVED),
+  value: orNull(text()),
+  results: orNull(ResultsCut),
 });
 
 type JupyterStopCause = 'wall' | 'cancelled';
@@ -186,10 +186,10 @@ function errorIn(reply: KernelReply): PythonError | null {
 }
 
 /** Text that is not JSON counts as no value: only the program itself can have put it there. */
-function valueIn(text: string | null): { readonly json: Json } | null {
-  if (text === null) return null;
+function valueIn(encoded: string | null): { readonly json: Json } | null {
+  if (encoded === null) return null;
   try {
-    return { json: parseJson(Buffer.from(text)) as Json };
+    return { json: parseJson(Buffer.from(encoded)) as Json };
   } catch (error) {
     if (error instanceof ProtocolViolation) return null;
     throw error;

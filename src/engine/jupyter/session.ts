@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { VivariumError } from '../../errors.ts';
 import type { Listener } from '../../execution/event.ts';
 import type { StreamBytes, Variable } from '../../execution/execution.ts';
@@ -6,6 +5,7 @@ import type { Isolation } from '../../execution/isolation.ts';
 import { BaseSession } from '../base-session.ts';
 import { Unanswered, type Rollback, type RunRequest, type TableRequest } from '../engine.ts';
 import { Variables } from '../python-words.ts';
+import { fields, json, orNull, text } from '../shape.ts';
 import type { RunEnd } from '../run-end.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { KernelMessage } from './kernel/message.ts';
@@ -14,7 +14,7 @@ import type { JupyterWorkspace } from './server/workspace.ts';
 
 const LEAVE_TIMEOUT_MS = 5000;
 
-const Problem = z.object({ problem: z.string().max(2000).nullable() });
+const Problem = fields({ problem: orNull(text(2000)) });
 
 export interface JupyterSessionParts {
   readonly id: string;
@@ -117,7 +117,7 @@ export class JupyterSession extends BaseSession {
       await this.#kernel.close();
       this.#kernel = await this.#parts.startKernel();
     }
-    await this.#kernel.ask(z.null(), 'leave', LEAVE_TIMEOUT_MS);
+    await this.#kernel.ask(json, 'leave', LEAVE_TIMEOUT_MS);
   }
 
   /** The kernel to run on. One that has died in the meantime, or was given up, is replaced. */

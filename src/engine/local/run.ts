@@ -180,6 +180,8 @@ export class LocalRun implements ActiveRun {
       this.#results.add(frame);
     } else if (frame.type === 'cut' && frame.id === id) {
       this.#results.note(frame.results);
+    } else if (frame.type === 'report' && frame.id === id && !this.#isEnding) {
+      this.#results.report(frame);
     } else if (frame.type === 'done' && frame.id === id && !this.#isEnding) {
       this.#isEnding = true;
       this.#worker.twins.onDone(frame); // before the next twin can be announced
@@ -233,7 +235,11 @@ export class LocalRun implements ActiveRun {
       return this.#afterLoss(await this.#worker.exited, done);
     }
     if (this.#parts.request.isUndoable === false) twins.forgetPrevious();
-    return { outcome: this.#outcomeOf(done, isOutOfMemory), report: done, event: null };
+    return {
+      outcome: this.#outcomeOf(done, isOutOfMemory),
+      report: { ...done, ...this.#results.reported },
+      event: null,
+    };
   }
 
   /** Waits for output under way, and for a slow consumer unless the run was stopped. It does not wait for leftovers that print on. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Artifacts } from '../../artifact/artifact.ts';
-import { parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
+import { LOOSE, parseJson, ProtocolViolation } from '../../engine/hostile-json.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Session } from '../../host/session.ts';
 import { pythonString } from '../../text/code/python-code.ts';
@@ -52,7 +52,7 @@ async function read(store: Artifacts, id: string, maxBytes: number): Promise<Jso
   const chunks: Uint8Array[] = [];
   for await (const chunk of await store.open(id)) chunks.push(chunk as Uint8Array);
   try {
-    return parseJson(Buffer.concat(chunks)) as Json;
+    return parseJson(Buffer.concat(chunks), LOOSE) as Json;
   } catch (error) {
     if (error instanceof ProtocolViolation) return undefined;
     throw error;

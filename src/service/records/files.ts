@@ -1,4 +1,4 @@
-import { isPlainPath } from '../../workspace/names.ts';
+import { isHiddenPath, isPlainPath } from '../../workspace/names.ts';
 import type { Execution, ProducedFile } from '../../execution/execution.ts';
 import type { RecordFolder } from './folder.ts';
 import { FOLDERS } from './names.ts';
@@ -46,6 +46,7 @@ async function contentOf(
 ): Promise<ArtifactContent> {
   if (id === undefined || openArtifact === undefined) return { problem: notKept ?? 'no copy of it was kept' };
   if (!isPlainPath(path)) return { problem: 'its name is not plain' };
+  if (isHiddenPath(path)) return { problem: 'it is hidden' };
   if (sizeBytes > room) return { problem: `it is ${sizeBytes} bytes, and all files together may be ${MAX_BYTES}` };
   return openKept(id, openArtifact);
 }

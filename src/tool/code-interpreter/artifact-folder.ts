@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseConfig } from '../../config.ts';
+import { VivariumError } from '../../errors.ts';
 import { Once } from '../../once.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
 import { closing } from '../../workspace/file-source.ts';
+import { isHiddenPath, isPlainPath, showName } from '../../workspace/names.ts';
 import type { FileSource } from '../../workspace/workspace.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -40,24 +42,45 @@ export class ArtifactFolder {
   }
 }
 
-/** The folder of one run. It is created with its first file. */
+/** A folder for copies of what runs made, under the names that they gave it. It is created with its first file. */
 export class RunFolder {
   readonly #directory: string;
-  #isMade = false;
+  readonly #isReplacing: boolean;
+  readonly #written = new Set<string>();
 
-  constructor(directory: string) {
+  /** With `isReplacing`, files that are there already are replaced. */
+  constructor(directory: string, { isReplacing = false }: { readonly isReplacing?: boolean } = {}) {
     this.#directory = directory;
+    this.#isReplacing = isReplacing;
   }
 
-  /** Keeps the name that the run gave the file. A name that leads out of the folder is refused. */
+  /**
+   * Refuses a name that leads out of the folder or belongs to a file that this folder did not write, and hidden names:
+   * `.git/config` or `.envrc` would be settings of other programs.
+   */
   async add(name: string, source: FileSource, maxBytes: number): Promise<StoredFile> {
     using _ = closing(source);
-    if (!this.#isMade) await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    this.#isMade = true;
+    if (isPlainPath(name) && isHiddenPath(name)) throw hidden(name);
+    if (this.#written.size === 0) await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const directory = new DirectoryWorkspace({ path: this.#directory, uid: process.getuid?.() ?? 0 });
-    const size = await directory.write(name, source, { maxBytes });
+    const mustBeNew = !this.#isReplacing && !this.#written.has(name);
+    const size = await directory.write(name, source, { maxBytes, mustBeNew });
+    this.#written.add(name);
     return { path: path.join(this.#directory, name), size };
   }
+}
+
+/** The name for the full text of a long output: one that no file of the run has. */
+export function outputName(stream: string, taken: { has(name: string): boolean }, number = 1): string {
+  const name = `output/${stream}${number === 1 ? '' : `-${number}`}.txt`;
+  return taken.has(name) ? outputName(stream, taken, number + 1) : name;
+}
+
+function hidden(name: string): VivariumError {
+  return new VivariumError(
+    'FILE_REFUSED',
+    `"${showName(Buffer.from(name))}" is hidden: a part of its path begins with a dot. Give it another name in the session.`,
+  );
 }
 
 /** The age of a tool's folder is that of its last run. */

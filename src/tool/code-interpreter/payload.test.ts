@@ -98,7 +98,7 @@ test('SB-08 plots are listed under files too on request, sorted with them', asyn
 test('SB-09 the full text of long output is a file', async () => {
   const { id = '', sizeBytes } = await produced('x', 'everything');
   const { files } = await collect({ spills: { stdout: { id, sizeBytes } } });
-  expect(names(files)).toEqual(['.output/stdout.txt']);
+  expect(names(files)).toEqual(['output/stdout.txt']);
   expect(await readFile(files[0]?.path ?? '', 'utf8')).toBe('everything');
 });
 

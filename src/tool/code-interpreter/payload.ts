@@ -3,7 +3,7 @@ import { extensionOf, isImage } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFigure, ProducedFile } from '../../execution/execution.ts';
 import { figureBytes } from '../figures.ts';
-import type { RunFolder, StoredFile } from './artifact-folder.ts';
+import { outputName, type RunFolder, type StoredFile } from './artifact-folder.ts';
 import { stderrOf } from './result.ts';
 
 /** The result of a run: these five keys and no others. */
@@ -80,9 +80,10 @@ class Collection {
   /** All other files, and the full text of output that was too long. */
   files(): Promise<StoredFile[]> {
     const { files, spills = {} } = this.#execution;
+    const names = new Set(files.map(({ path }) => path));
     return this.#copyAll([
       ...files.filter((file) => !isImage(file)),
-      ...Object.entries(spills).map(([stream, spill]) => ({ ...spill, path: `.output/${stream}.txt` })),
+      ...Object.entries(spills).map(([stream, spill]) => ({ ...spill, path: outputName(stream, names) })),
     ]);
   }
 

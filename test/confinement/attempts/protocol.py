@@ -2,6 +2,7 @@
 
 import stat
 
+CUT_FIELDS = ("total", "kept", "reduced", "totalBytes", "keptBytes")
 UNCONFINED = "not run: a plain process has no channel to the host"
 
 
@@ -124,7 +125,9 @@ def forge_prototype():
     """Send a result whose keys are those of JavaScript's own objects."""
     names = ("__proto__", "constructor", "toString", "text/plain")
     _send(_result(HOST["runId"], dict.fromkeys(names, "polluted")))
-    _send(_done(HOST["runId"], value=json.dumps({"__proto__": {"polluted": True}, "constructor": 1})))
+    value = json.dumps({"__proto__": {"polluted": True}, "constructor": 1}).encode()
+    _write(_frame(json.dumps({"type": "value", "id": HOST["runId"], "jsonBytes": len(value)}).encode(), value))
+    _send(_done(HOST["runId"]))
     time.sleep(0.05)
 
 
@@ -141,6 +144,64 @@ def flood_small_frames():
     frame = _frame(json.dumps(_result(HOST["runId"], {"text/plain": ""})).encode())
     for _ in range(100):
         _write(frame * 1000)
+
+
+@attempt(judge="stall")
+def stall_with_lists():
+    """Have the host walk millions of empty lists: the data behind a figure that was saved."""
+    head, tail = json.dumps(_done(HOST["runId"], saved=["HERE"])).split('"HERE"')
+    figure = '{"path":"a.png","title":null,"picture":null,"chart":['
+    _send_long(head + figure, "[],", 5 * MIB, "[]]}" + tail)
+
+
+@attempt(judge="stall")
+def stall_with_lists_behind_a_header():
+    """Have the host parse as many lists as fit behind the header of a result."""
+    for size in (2 * MIB, MIB, MIB // 2):
+        chart = b"[" + b"[]," * (size // 3 - 1) + b"0]"
+        header = {**_result(HOST["runId"], {"text/plain": ""}), "chartBytes": len(chart)}
+        _write(_frame(json.dumps(header).encode(), chart))
+
+
+@attempt(judge="stall")
+def stall_with_wrong_values():
+    """Have the host complain about each of a million wrong values."""
+    head, tail = json.dumps(_result(HOST["runId"], "HERE")).split('"HERE"')
+    _send_long(head + "{", '"%x":0,', 800_000, '"text/plain":""}' + tail)
+
+
+@attempt(judge="stall")
+def stall_with_cheap_frames():
+    """Send very many frames of every cheap kind at once: each has to be parsed and checked."""
+    cut = {"type": "cut", "id": HOST["runId"], "results": dict.fromkeys(CUT_FIELDS, 0)}
+    clear = {**_result(HOST["runId"], {}), "kind": "clear", "wait": True}
+    flood = b"".join(_frame(json.dumps(frame).encode()) for frame in (cut, clear)) * 5_000
+    for _ in range(20):
+        _write(flood)
+
+
+@attempt(judge="stall")
+def stall_with_the_largest_frames():
+    """Send frames that are as costly as they may be, until the host has had enough."""
+    run = HOST["runId"]
+    # The host refuses what costs more than 150,000; an object with one key costs 5.
+    lists = b"[" + b",".join(b'{"%x":0}' % key for key in range(29_900)) + b"]"
+    chart = {**_result(run, {"text/plain": ""}), "chartBytes": len(lists)}
+    value = {"type": "value", "id": run, "jsonBytes": len(lists)}
+    wide = "\N{SNOWMAN}".encode() * (2 * MIB)
+    text = {**_result(run, {}), "texts": [["text/html", len(wide)]]}
+    for _ in range(20):
+        _write(_frame(json.dumps(chart).encode(), lists) + _frame(json.dumps(value).encode(), lists))
+    for _ in range(3):
+        _write(_frame(json.dumps(text).encode(), wide))
+
+
+@attempt(judge="stall")
+def flood_after_a_breach():
+    """Break the protocol, and go on to send as much as the channel takes."""
+    junk = b"\xff" * MIB
+    while True:
+        _write(junk)
 
 
 @attempt(judge="survival")
@@ -238,14 +299,14 @@ def _control():
 
 def well_formed():
     """One of each frame as attempts forge them: what the host refuses by its shape alone would prove nothing."""
-    return [_done("run"), _done("run", value="[1]"), _result("run", {"text/plain": "x"}), _ready(), _resumed(), _twin(7)]
+    return [_done("run"), _result("run", {"text/plain": "x"}), _ready(), _resumed(), _twin(7)]
 
 
-def _done(run, value=None):
+def _done(run, saved=()):
     names = {"added": ["forged"], "changed": [], "removed": []}
     return {
         **{"type": "done", "id": run, "error": None, "memory": False, "changed": False, "touched": False, "marked": False},
-        **{"unprotected": None, "variables": names, "value": value, "dataframes": [], "saved": []},
+        **{"unprotected": None, "variables": names, "saved": list(saved)},
     }
 
 
@@ -274,8 +335,22 @@ def _send_text(text):
     _write(_frame(text))
 
 
-def _frame(text):
-    return struct.pack(">II", len(text), 0) + text
+def _send_long(head, unit, count, tail):
+    """Send a header that would not fit into our own memory. A unit may contain its number."""
+
+    def pieces():
+        yield head
+        for at in range(0, count, 10_000):
+            yield "".join(unit % number if "%" in unit else unit for number in range(at, at + 10_000))
+        yield tail
+
+    _write(struct.pack(">II", sum(map(len, pieces())), 0))
+    for piece in pieces():
+        _write(piece.encode())
+
+
+def _frame(text, payload=b""):
+    return struct.pack(">II", len(text), len(payload)) + text + payload
 
 
 def _write(data):

@@ -22,9 +22,12 @@ exact for plots drawn after `boxes.watch`. Without it, pies have fractions and b
 
 from __future__ import annotations
 
-from _vivarium.display.budget import outline_of, size_of_chart
+import json
+
+from _vivarium.display.budget import outline_of
 from _vivarium.display.chart.scales import Scale, text
 from _vivarium.display.chart.series import MAX_SERIES, lengths_of, series_of, share_of
+from _vivarium.values.cost import MAX_COST, cost_of
 from _vivarium.values.hints import Any
 
 MAX_CHARTS = 50
@@ -45,15 +48,19 @@ def chart_of(figure: Any) -> dict[str, Any] | None:
 
 
 def _bounded(figure: Any) -> dict[str, Any] | None:
-    """Read with fewer points if long names or dates make the chart too large; without any at last."""
+    """Read with fewer points if long names, dates or many values make it too large; without any at last."""
     points = MAX_POINTS
     while True:
         chart = _chart_of(figure, points)
-        if chart is None or (size := size_of_chart(chart)) <= MAX_BYTES:
+        if chart is None:
+            return None
+        text = json.dumps(chart)
+        excess = max(len(text) / MAX_BYTES, cost_of(text) / MAX_COST)
+        if excess <= 1:
             return chart
         if points < LEAST_POINTS:
             return outline_of(chart)
-        points = points * MAX_BYTES // size // 2
+        points = int(points / excess) // 2
 
 
 def _chart_of(figure: Any, points: int) -> dict[str, Any] | None:

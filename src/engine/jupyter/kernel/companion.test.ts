@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import { fields, integer } from '../../shape.ts';
 import type { RequestEnding } from './channel.ts';
 import { answerIn, command, question } from './companion.ts';
 
 const MIME = 'application/vnd.vivarium+json';
-const Answer = z.object({ n: z.int() });
+const Answer = fields({ n: integer() });
 
 function answered(data: Record<string, string>): RequestEnding {
   return { reply: { status: 'ok', user_expressions: { answer: { status: 'ok', data } } }, isWhole: true };

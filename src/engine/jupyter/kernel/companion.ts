@@ -1,8 +1,8 @@
 /** Our code inside a kernel (python/_vivarium/jupyter): the request that injects it, and the requests that it answers. */
-import type { z } from 'zod';
 import type { Json } from '../../../execution/execution.ts';
 import { pythonString, pythonValue, runSource } from '../../../text/code/python-code.ts';
-import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
+import { LOOSE, parseJson, ProtocolViolation } from '../../hostile-json.ts';
+import type { Shape } from '../../shape.ts';
 import type { RequestEnding } from './channel.ts';
 import type { ExecuteRequest } from './message.ts';
 
@@ -32,23 +32,18 @@ export function question(method: string, ...values: readonly Json[]): ExecuteReq
 }
 
 /** What our code answered. The program can change that code, so the answer may be useless. */
-export function answerIn<T>(schema: z.ZodType<T>, ending: RequestEnding): { answer: T } | { problem: string } {
+export function answerIn<T>(shape: Shape<T>, ending: RequestEnding): { answer: T } | { problem: string } {
   if ('loss' in ending) return { problem: ending.loss };
   const { reply } = ending;
   if (reply.status === 'error') return { problem: `${reply.ename}: ${reply.evalue}` };
   const expression = reply.status === 'ok' ? reply.user_expressions?.[ANSWER] : undefined;
   if (expression === undefined) return { problem: 'the kernel did not answer' };
   if (expression.status === 'error') return { problem: `${expression.ename}: ${expression.evalue}` };
-  const parsed = schema.safeParse(parse(expression.data[MIME]));
-  return parsed.success ? { answer: parsed.data } : { problem: 'the kernel answered something else' };
-}
-
-function parse(text: Json | undefined): unknown {
-  if (typeof text !== 'string') return undefined;
+  const text = expression.data[MIME];
   try {
-    return parseJson(Buffer.from(text));
+    return { answer: shape(typeof text === 'string' ? parseJson(Buffer.from(text), LOOSE) : undefined, 'answer') };
   } catch (error) {
-    if (error instanceof ProtocolViolation) return undefined;
+    if (error instanceof ProtocolViolation) return { problem: 'the kernel answered something else' };
     throw error;
   }
 }

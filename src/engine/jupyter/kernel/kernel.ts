@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
 import { Once } from '../../../once.ts';
+import { fields, text, type Shape } from '../../shape.ts';
 import type { JupyterServer } from '../server/server.ts';
 import { KernelChannel, type KernelRequest } from './channel.ts';
 import { answerIn, injection, question } from './companion.ts';
@@ -15,7 +16,7 @@ const REMOVE_AGAIN_MS = 250;
 const PING_MS = 500;
 
 const KernelModel = z.object({ id: z.string().regex(/^[\w-]{1,100}$/) });
-const KernelFacts = z.object({ directory: z.string(), python: z.string().max(100) });
+const KernelFacts = fields({ directory: text(), python: text(100) });
 
 export interface KernelOptions {
   readonly name: string;
@@ -74,13 +75,13 @@ export class Kernel {
 
   /** Asks our code in the kernel. Null if no useful answer came in time. */
   async ask<T>(
-    schema: z.ZodType<T>,
+    shape: Shape<T>,
     method: string,
     timeoutMs = ANSWER_TIMEOUT_MS,
     ...values: readonly Json[]
   ): Promise<T | null> {
     const ending = await within(timeoutMs, this.send(question(method, ...values)).ending);
-    const found = ending === null ? null : answerIn(schema, ending);
+    const found = ending === null ? null : answerIn(shape, ending);
     return found !== null && 'answer' in found ? found.answer : null;
   }
 

@@ -1,15 +1,18 @@
 /** Messages of a kernel. The program in it can forge them, so their shape is checked and they are never taken for facts. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
+import type { Json } from '../../../execution/execution.ts';
+import { LOOSE, parseJson, ProtocolViolation } from '../../hostile-json.ts';
 
 /** Larger ones are not parsed. */
 const MAX_MESSAGE_CHARS = 32 << 20;
 const VERSION = '5.3';
 
-const Bundle = z.record(z.string().max(200), z.json());
+/** How deep and how large it is was bounded before it was parsed. */
+const AnyJson = z.custom<Json>((value) => value !== undefined);
+const Bundle = z.record(z.string().max(200), AnyJson);
 const Named = z.object({ msg_type: z.string() });
-const Content = z.record(z.string(), z.json());
+const Content = z.record(z.string(), AnyJson);
 
 const Message = z.object({
   header: Named,
@@ -51,7 +54,7 @@ export type KernelReply = z.infer<typeof Contents.execute_reply>;
 /** Null for a message that does not matter here. */
 export function parseMessage(text: string): KernelMessage | null {
   if (text.length > MAX_MESSAGE_CHARS) return { type: 'oversized', parent: null, content: text.length };
-  const { header, parent_header: parent, content } = parseWith(Message, parseJson(Buffer.from(text)));
+  const { header, parent_header: parent, content } = parseWith(Message, parseJson(Buffer.from(text), LOOSE));
   const type = header.msg_type;
   if (!isKnown(type)) return null;
   return { type, parent: parent.msg_id ?? null, content: parseWith<unknown>(Contents[type], content) } as KnownMessage;

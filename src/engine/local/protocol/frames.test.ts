@@ -73,29 +73,29 @@ test('a frame comes out with its last byte, and not before', () => {
   expect(readAll(reader, [bytes.subarray(-1)])).toEqual([[{ a: 1 }, 'payload']]);
 });
 
-test('16 MB are the most that a frame may have, counted over both parts', () => {
+test('1 MiB is the most that a header may have, and 10 MiB what follows it', () => {
   const claim = (header: number, payload: number): Buffer => {
     const lengths = Buffer.alloc(8);
     lengths.writeUInt32BE(header, 0);
     lengths.writeUInt32BE(payload, 4);
     return lengths;
   };
-  const most = 16 << 20;
-  expect(readAll(new FrameReader(), [claim(2, most - 2)])).toEqual([]); // it waits for the rest
-  for (const [header, payload] of [
-    [most + 1, 0],
-    [0, most + 1],
-    [most, 1],
+  const [header, payload] = [1 << 20, 10 << 20];
+  expect(readAll(new FrameReader(), [claim(header, payload)])).toEqual([]); // it waits for the rest
+  for (const [more, behind] of [
+    [header + 1, 0],
+    [0, payload + 1],
     [0xff_ff_ff_ff, 0xff_ff_ff_ff],
   ] as const) {
-    const expected = new ProtocolViolation(`a frame of ${header + payload} bytes`);
-    expect(() => readAll(new FrameReader(), [claim(header, payload)])).toThrow(expected);
-    expect(() => readAll(new FrameReader(), piecesOf(claim(header, payload), 1, 1))).toThrow(expected);
+    const expected = new ProtocolViolation(`a frame of ${more} and ${behind} bytes`);
+    expect(() => readAll(new FrameReader(), [claim(more, behind)])).toThrow(expected);
+    expect(() => readAll(new FrameReader(), piecesOf(claim(more, behind), 1, 1))).toThrow(expected);
   }
+  expect(readAll(new FrameReader({ maxHeaderBytes: header + 1 }), [claim(header + 1, 0)])).toEqual([]);
 });
 
 test('the largest frame is read from many chunks in little time', () => {
-  const payload = 'x'.repeat((16 << 20) - 2);
+  const payload = 'x'.repeat(10 << 20);
   const startedAt = performance.now();
   const [only] = readAll(new FrameReader(), piecesOf(frame('{}', payload), 1, 8192));
   expect(only?.[1].length).toBe(payload.length);
@@ -204,4 +204,38 @@ test('a violation that the listener finds is reported like one of the reader', a
   });
   far.write(encodeFrame({}));
   expect((await violation.promise).message).toBe('a frame out of turn');
+});
+
+test('a flood of frames lets others have their turn', async () => {
+  const { near, far } = await connectionPair();
+  const done = Promise.withResolvers<void>();
+  let [seen, longestMs, lastMs] = [0, 0, performance.now()];
+  const timer = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - lastMs);
+    lastMs = performance.now();
+  }, 1);
+  onTestFinished(() => clearInterval(timer));
+  const busyFor = (ms: number): void => {
+    for (const until = performance.now() + ms; performance.now() < until;);
+  };
+  readFrames(near, new FrameReader(), {
+    frame: () => {
+      seen += 1;
+      if (seen % 100 === 0) busyFor(10); // a chunk of 64 KiB holds 64 of them
+      if (seen === 4000) done.resolve();
+    },
+    violation: done.reject,
+  });
+  far.write(Buffer.concat(Array.from({ length: 4000 }, () => frame('{}', 'x'.repeat(1014)))));
+  await done.promise;
+  expect(longestMs).toBeLessThan(200); // 400 at once, and more on a busy machine
+});
+
+test('who has broken the protocol is not listened to, and nothing of it is kept, until a token comes', () => {
+  const reader = new FrameReader();
+  expect(() => readAll(reader, [Buffer.alloc(8, 0xff)])).toThrow(ProtocolViolation);
+  reader.breakOff();
+  expect(readAll(reader, [frame('1'), Buffer.alloc(8, 0xff)])).toEqual([]);
+  void reader.skipTo(TOKEN);
+  expect(readAll(reader, [frame('1'), TOKEN, frame('2')])).toEqual([[2, '']]);
 });

@@ -1,8 +1,12 @@
 import type { Socket } from 'node:net';
-import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
+import { parseCounted, ProtocolViolation } from '../../hostile-json.ts';
 
 const LENGTHS_BYTES = 8;
-const MAX_FRAME_BYTES = 16 << 20;
+/** Of the JSON of a frame: it is scanned, parsed and checked at once. */
+const MAX_HEADER_BYTES = 1 << 20;
+const MAX_PAYLOAD_BYTES = 10 << 20;
+/** After so long a stream lets everybody else have a turn. */
+const TURN_MS = 10;
 
 /** One frame: two lengths, a JSON header, raw bytes. */
 export function encodeFrame(header: object): Buffer {
@@ -19,6 +23,14 @@ export function encodeFrame(header: object): Buffer {
 export interface Frame {
   readonly header: unknown;
   readonly payload: Buffer;
+  /** In bytes. */
+  readonly size: number;
+  /** Of parsing its header. */
+  readonly cost: number;
+}
+
+export interface FrameLimits {
+  readonly maxHeaderBytes?: number;
 }
 
 /** Cuts a stream of bytes into frames. The input is hostile, so sizes and depth are checked before anything is parsed. */
@@ -27,30 +39,55 @@ export class FrameReader {
   #length = 0;
   #wanted = LENGTHS_BYTES;
   #skipTo: Buffer | null = null;
+  #isBroken = false;
   #skipped = Promise.withResolvers<void>();
+  readonly #maxHeaderBytes: number;
+
+  constructor({ maxHeaderBytes = MAX_HEADER_BYTES }: FrameLimits = {}) {
+    this.#maxHeaderBytes = maxHeaderBytes;
+  }
 
   /** Drops everything up to and including `token`, which is what a lost process may have written. */
   skipTo(token: Buffer): Promise<void> {
     this.#skipTo = token;
+    this.#isBroken = false;
     this.#skipped = Promise.withResolvers<void>();
     return this.#skipped.promise;
   }
 
+  /** Drops everything until `skipTo`: who has broken the protocol is not listened to any more. */
+  breakOff(): void {
+    this.#isBroken = true;
+    this.#keep(Buffer.alloc(0));
+  }
+
   /** Passes on all frames that are complete now. */
   push(chunk: Buffer, onFrame: (frame: Frame) => void): void {
+    if (this.#isBroken) return;
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     // Chunks are joined once a frame is complete, not each time one arrives.
     if (this.#skipTo !== null ? !this.#skip(this.#skipTo) : this.#length < this.#wanted) return;
     let data = this.#join();
-    while ((this.#wanted = frameLength(data)) <= data.length) {
+    while ((this.#wanted = this.#lengthOf(data)) <= data.length) {
       const end = LENGTHS_BYTES + data.readUInt32BE(0);
       const text = data.subarray(LENGTHS_BYTES, end);
       const payload = data.subarray(end, this.#wanted);
       data = data.subarray(this.#wanted);
       this.#keep(data);
-      onFrame({ header: parseJson(text), payload });
+      const { json: header, cost } = parseCounted(text);
+      onFrame({ header, payload, size: text.length + payload.length, cost });
     }
+  }
+
+  /** The length of the frame that `data` begins with, or as much of it as is known. */
+  #lengthOf(data: Buffer): number {
+    if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
+    const [header, payload] = [data.readUInt32BE(0), data.readUInt32BE(4)];
+    if (header > this.#maxHeaderBytes || payload > MAX_PAYLOAD_BYTES) {
+      throw new ProtocolViolation(`a frame of ${header} and ${payload} bytes`);
+    }
+    return LENGTHS_BYTES + header + payload;
   }
 
   #skip(token: Buffer): boolean {
@@ -75,26 +112,30 @@ export class FrameReader {
   }
 }
 
-/** The length of the frame that `data` begins with, or as much of it as is known. */
-function frameLength(data: Buffer): number {
-  if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
-  const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
-  if (bytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${bytes} bytes`);
-  return LENGTHS_BYTES + bytes;
-}
-
-/** Reads frames from a socket until it ends or breaks the protocol. */
+/** Reads frames from a socket until it ends or breaks the protocol. A flood of them does not keep others from their turn. */
 export function readFrames(
   socket: Socket,
   reader: FrameReader,
   on: { readonly frame: (frame: Frame) => void; readonly violation: (error: ProtocolViolation) => void },
 ): void {
+  let spentMs = 0;
+  const rest = (): void => {
+    socket.pause();
+    setImmediate(() => {
+      spentMs = 0;
+      socket.resume();
+    });
+  };
   socket.on('data', (chunk) => {
+    const startedMs = performance.now();
     try {
       reader.push(chunk, on.frame);
     } catch (error) {
       if (!(error instanceof ProtocolViolation)) throw error;
+      reader.breakOff();
       on.violation(error);
     }
+    spentMs += performance.now() - startedMs;
+    if (spentMs > TURN_MS) rest();
   });
 }

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { ProtocolViolation } from '../../hostile-json.ts';
 import { parseWorkerFrame } from './worker-frame.ts';
 
-const read = (header: object, payload = ''): unknown => parseWorkerFrame({ header, payload: Buffer.from(payload) });
+const parse = (header: unknown, payload: Buffer): unknown => parseWorkerFrame({ header, payload, size: 7, cost: 5 });
+const read = (header: object, payload = ''): unknown => parse(header, Buffer.from(payload));
 
 test('fields that the end of a run leaves out have their defaults', () => {
   expect(read({ type: 'done', id: 'a' })).toEqual({
@@ -11,10 +12,7 @@ test('fields that the end of a run leaves out have their defaults', () => {
     error: null,
     memory: false,
     changed: false,
-    value: null,
-    dataframes: [],
     results: null,
-    saved: [],
     marked: false,
     touched: false,
     unprotected: null,
@@ -33,6 +31,7 @@ test('fields that a result leaves out have their defaults', () => {
     binary: [],
     chartBytes: 0,
     chart: null,
+    cost: 0,
     title: null,
     picture: null,
     wait: false,
@@ -40,12 +39,9 @@ test('fields that a result leaves out have their defaults', () => {
 });
 
 test('the defaults of one frame are not shared with another', () => {
-  const frames = [0, 1].map(
-    () => read({ type: 'done', id: 'a' }) as { variables: { added: string[] }; saved: unknown[] },
-  );
+  const frames = [0, 1].map(() => read({ type: 'done', id: 'a' }) as { variables: { added: string[] } });
   frames[0]?.variables.added.push('x');
-  frames[0]?.saved.push('x');
-  expect([frames[1]?.variables.added, frames[1]?.saved]).toEqual([[], []]);
+  expect(frames[1]?.variables.added).toEqual([]);
 });
 
 test('bytes behind a result are in its data as base64', () => {
@@ -59,7 +55,7 @@ test.each([
   ['null where a boolean belongs', { type: 'done', id: 'a', memory: null }],
   ['a text where names belong', { type: 'done', id: 'a', variables: { added: 'x', changed: [], removed: [] } }],
   ['changes with fields missing', { type: 'done', id: 'a', variables: { added: [] } }],
-  ['a value that is not JSON', { type: 'done', id: 'a', value: '{' }],
+  ['a value that is not there', { type: 'value', id: 'a', jsonBytes: 0 }],
   ['no data', { type: 'result', id: 'a', kind: 'result' }],
   ['an unknown type', { type: 'other' }],
 ])('%s breaks the protocol', (_, header) => {
@@ -78,9 +74,11 @@ const FRAME = {
   note: 'cut',
 };
 const VARIABLE = { name: 'x', type: 'int', description: '1', sizeBytes: 28 };
-const SAVED = { path: 'a.png', title: null, chart: null, picture: null };
+const SAVED = { path: 'a.png', title: null, picture: null };
 const CUT = { total: 3, kept: 2, reduced: 1, totalBytes: 9, keptBytes: 5 };
 const TOKEN = '0123456789abcdef'.repeat(2);
+
+const REPORTS = ['dataframe', 'saved'];
 
 /** Each kind of frame with all of its fields. */
 const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -107,9 +105,6 @@ const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     error: { name: 'E', value: 'v', traceback: 't' },
     memory: true,
     changed: true,
-    value: '[1]',
-    dataframes: [FRAME],
-    saved: [SAVED],
     results: CUT,
     marked: true,
     touched: true,
@@ -118,12 +113,14 @@ const WHOLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     threads: 1,
     variables: { added: ['a'], changed: [], removed: [], omitted: 1, unseen: 1 },
   },
+  dataframe: { id: 'a', summary: FRAME },
+  saved: { id: 'a', ...SAVED, chartBytes: 0 },
   table: { id: 'a', problem: null },
   variables: { id: 'a', variables: [VARIABLE] },
 };
 
 test.for(Object.entries(WHOLE))('a frame of type %s with all its fields is read', ([type, fields]) => {
-  expect(read({ type, ...fields })).toMatchObject({ type });
+  expect(read({ type, ...fields })).toMatchObject({ type: REPORTS.includes(type) ? 'report' : type });
 });
 
 test.for(Object.entries(WHOLE).flatMap(([type, fields]) => Object.keys(fields).map((field) => [type, field] as const)))(
@@ -152,6 +149,7 @@ test('fields that we do not know are dropped', () => {
   }
 });
 
+const forms = (count: number): object => Object.fromEntries(many(count, '').map((text, index) => [`a/${index}`, text]));
 const many = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
 
 /** Limits of what a worker may say: the last value that is allowed, and the first that is not. */
@@ -167,7 +165,7 @@ test.for<[what: string, type: string, allowed: object, refused: object]>([
   ['binary forms', 'result', { binary: many(32, ['a', 0]) }, { binary: many(33, ['a', 0]) }],
   ['long texts', 'result', { texts: many(32, ['a', 0]) }, { texts: many(33, ['a', 0]) }],
   ['length of a text', 'result', { texts: [['a', 0]] }, { texts: [['a', 0.5]] }],
-  ['size of a chart', 'result', { chartBytes: 0 }, { chartBytes: (2 << 20) + 1 }],
+  ['size of a chart', 'result', { chartBytes: 0 }, { chartBytes: (1 << 20) + 1 }],
   ['results that were left out', 'cut', { results: CUT }, { results: { ...CUT, total: -1 } }],
   ['length of a binary form', 'result', { binary: [['a', 0]] }, { binary: [['a', -1]] }],
   ['number of a picture', 'result', { picture: 1 }, { picture: 0 }],
@@ -190,26 +188,38 @@ test.for<[what: string, type: string, allowed: object, refused: object]>([
     { variables: { added: [], changed: [], removed: [], unseen: -1 } },
   ],
   ['reason for no twin', 'done', { unprotected: 'x'.repeat(1000) }, { unprotected: 'x'.repeat(1001) }],
-  ['tables', 'done', { dataframes: many(100, FRAME) }, { dataframes: many(101, FRAME) }],
   [
     'rows of a preview',
-    'done',
-    { dataframes: [{ ...FRAME, preview: many(100, [1]) }] },
-    { dataframes: [{ ...FRAME, preview: many(101, [1]) }] },
+    'dataframe',
+    { summary: { ...FRAME, preview: many(100, [1]) } },
+    { summary: { ...FRAME, preview: many(101, [1]) } },
+  ],
+  [
+    'cells of a row',
+    'dataframe',
+    { summary: { ...FRAME, preview: [many(200, 1)] } },
+    { summary: { ...FRAME, preview: [many(201, 1)] } },
   ],
   [
     'columns of a table',
-    'done',
-    { dataframes: [{ ...FRAME, columns: many(1000, FRAME.columns[0]) }] },
-    { dataframes: [{ ...FRAME, columns: many(1001, FRAME.columns[0]) }] },
+    'dataframe',
+    { summary: { ...FRAME, columns: many(1000, FRAME.columns[0]) } },
+    { summary: { ...FRAME, columns: many(1001, FRAME.columns[0]) } },
   ],
-  ['rows of a table', 'done', { dataframes: [{ ...FRAME, rows: 0 }] }, { dataframes: [{ ...FRAME, rows: -1 }] }],
-  ['saved figures', 'done', { saved: many(100, SAVED) }, { saved: many(101, SAVED) }],
+  ['rows of a table', 'dataframe', { summary: { ...FRAME, rows: 0 } }, { summary: { ...FRAME, rows: -1 } }],
+  ['path of a saved figure', 'saved', { path: 'x'.repeat(4096) }, { path: 'x'.repeat(4097) }],
+  ['forms', 'result', { data: forms(32) }, { data: forms(33) }],
   [
-    'path of a saved figure',
-    'done',
-    { saved: [{ ...SAVED, path: 'x'.repeat(4096) }] },
-    { saved: [{ ...SAVED, path: 'x'.repeat(4097) }] },
+    'text of a result',
+    'result',
+    { data: { 'text/plain': 'x'.repeat(100_000) } },
+    { data: { 'text/plain': 'x'.repeat(100_001) } },
+  ],
+  [
+    'name of a variable',
+    'variables',
+    { variables: [{ ...VARIABLE, name: 'x'.repeat(1000) }] },
+    { variables: [{ ...VARIABLE, name: 'x'.repeat(1001) }] },
   ],
   ['problem of a table', 'table', { problem: 'x'.repeat(2000) }, { problem: 'x'.repeat(2001) }],
   ['variables', 'variables', { variables: many(10_000, VARIABLE) }, { variables: many(10_001, VARIABLE) }],
@@ -220,14 +230,14 @@ test.for<[what: string, type: string, allowed: object, refused: object]>([
     { variables: [{ ...VARIABLE, sizeBytes: -1 }] },
   ],
 ])('the %s is limited', ([, type, allowed, refused]) => {
-  expect(read({ type, ...WHOLE[type], ...allowed }, '')).toMatchObject({ type });
+  expect(read({ type, ...WHOLE[type], ...allowed }, '')).toHaveProperty('type');
   expect(() => read({ type, ...WHOLE[type], ...refused }, '')).toThrow(ProtocolViolation);
 });
 
 test.for([null, 1, 'done', [], [{ type: 'done' }], {}, { type: null }, { type: ['done'] }])(
   'a header %j is no frame',
   (header) => {
-    expect(() => parseWorkerFrame({ header, payload: Buffer.alloc(0) })).toThrow(/^an unknown frame/);
+    expect(() => parse(header, Buffer.alloc(0))).toThrow(/^an unknown frame/);
   },
 );
 
@@ -242,16 +252,16 @@ test('texts, bytes and the chart follow the header one after the other', () => {
     chartBytes: 9,
   };
   const payload = Buffer.concat([Buffer.from('é!'), Buffer.from([1, 2]), Buffer.from('{"a":[1]}')]);
-  expect(parseWorkerFrame({ header, payload })).toMatchObject({
+  expect(parse(header, payload)).toMatchObject({
     data: { 'text/html': 'é!', 'image/png': 'AQI=' },
     chart: { a: [1] },
   });
-  expect(() => parseWorkerFrame({ header, payload: payload.subarray(0, -1) })).toThrow('a frame shorter than it says');
+  expect(() => parse(header, payload.subarray(0, -1))).toThrow('a frame shorter than it says');
 });
 
 test.for(['{"a":', '['.repeat(100)])('a chart that is not flat JSON breaks the protocol: %s', (text) => {
   const header = { type: 'result', id: 'a', kind: 'figure', data: {}, chartBytes: text.length };
-  expect(() => parseWorkerFrame({ header, payload: Buffer.from(text) })).toThrow(ProtocolViolation);
+  expect(() => parse(header, Buffer.from(text))).toThrow(ProtocolViolation);
 });
 
 test('several binary forms share the payload one after the other, and the last may be empty', () => {
@@ -271,13 +281,28 @@ test('several binary forms share the payload one after the other, and the last m
 });
 
 test('the value of a variable is parsed once, within the depth that JSON may have', () => {
-  expect(read({ type: 'done', id: 'a', value: '{"a":[null]}' })).toMatchObject({ value: { json: { a: [null] } } });
-  expect(read({ type: 'done', id: 'a', value: 'null' })).toMatchObject({ value: { json: null } });
-  expect(() => read({ type: 'done', id: 'a', value: '['.repeat(65) + ']'.repeat(65) })).toThrow('nested deeper');
+  const value = (text: string): unknown => read({ type: 'value', id: 'a', jsonBytes: text.length }, text);
+  expect(value('{"a":[null]}')).toEqual({ type: 'report', id: 'a', size: 7, cost: 5 + 5, value: { a: [null] } });
+  expect(value('null')).toMatchObject({ value: null });
+  expect(() => value('['.repeat(65) + ']'.repeat(65))).toThrow('nested deeper');
+  expect(() => value('{')).toThrow('not JSON');
+  expect(() => read({ type: 'value', id: 'a', jsonBytes: 4 }, 'null ')).toThrow('another length');
 });
 
 test('of a saved figure only what is known is passed on', () => {
-  const saved = [SAVED, { path: 'b.png', title: 'B', chart: [1], picture: 2 }];
-  expect(read({ type: 'done', id: 'a', saved })).toMatchObject({ saved: [{ path: 'a.png' }, saved[1]] });
-  expect((read({ type: 'done', id: 'a', saved: [SAVED] }) as { saved: object[] }).saved[0]).toEqual({ path: 'a.png' });
+  const saved = { type: 'saved', id: 'a', ...SAVED };
+  expect(read(saved)).toEqual({ type: 'report', id: 'a', size: 7, cost: 5, saved: { path: 'a.png' } });
+  expect(read({ ...saved, title: 'B', picture: 2, chartBytes: 3 }, '[1]')).toMatchObject({
+    saved: { path: 'a.png', title: 'B', chart: [1], picture: 2 },
+  });
+});
+
+test('a complaint names a field and nothing that a session has said', () => {
+  const wrong = [
+    { type: 'x'.repeat(1000) },
+    { type: 'result', id: 'a', kind: 'result', data: { ['secret'.repeat(20)]: 1 } },
+    { type: 'done', id: 'a', variables: { added: many(600_000, 0), changed: [], removed: [] } },
+  ];
+  for (const header of wrong)
+    expect(() => read(header)).toThrow(/^(an unknown frame|a wrong (result.data|done.variables.added))$/);
 });

@@ -82,7 +82,7 @@ export class WorkerChannel {
   async drain(): Promise<void> {
     const { control } = this.#connections;
     let before = -1;
-    for (let read = 0; read !== before; read = control.bytesRead) {
+    for (let read = 0; read !== before || control.isPaused(); read = control.bytesRead) {
       before = read;
       await setImmediate();
     }

@@ -6,6 +6,8 @@ import { encodeFrame, FrameReader, readFrames } from '../protocol/frames.ts';
 const BATCH_MS = 5;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 2000;
+/** It may name many files; see python/_vivarium/surveyor/following.py. */
+const MAX_HEADER_BYTES = 16 << 20;
 
 const Overstep = z.object({
   event: z.literal('overstepped'),
@@ -44,7 +46,7 @@ interface SurveyorEvents {
 export class Surveyor implements Disposable {
   readonly #socket: Socket;
   readonly #events: SurveyorEvents;
-  readonly #reader = new FrameReader();
+  readonly #reader = new FrameReader({ maxHeaderBytes: MAX_HEADER_BYTES });
   /** What is to be measured, for a successor. */
   readonly #orders = new Map<string, SurveyOrder>();
   readonly #unsent = new Map<string, SurveyOrder>();
