@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { z } from 'zod';
 import { parseJson, ProtocolViolation } from '../../hostile-json.ts';
 
 const LENGTHS_BYTES = 8;
@@ -27,23 +28,27 @@ export class FrameReader {
   #length = 0;
   #wanted = LENGTHS_BYTES;
   #skipTo: Buffer | null = null;
+  /** Nobody knows where the next frame begins. */
+  #isOutOfStep = false;
   #skipped = Promise.withResolvers<void>();
 
   /** Drops everything up to and including `token`, which is what a lost process may have written. */
   skipTo(token: Buffer): Promise<void> {
     this.#skipTo = token;
+    this.#isOutOfStep = false;
     this.#skipped = Promise.withResolvers<void>();
     return this.#skipped.promise;
   }
 
-  /** Passes on all frames that are complete now. */
+  /** Passes on all frames that are complete now. Behind one that is too long, nothing is read and nothing kept. */
   push(chunk: Buffer, onFrame: (frame: Frame) => void): void {
+    if (this.#isOutOfStep) return;
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     // Chunks are joined once a frame is complete, not each time one arrives.
     if (this.#skipTo !== null ? !this.#skip(this.#skipTo) : this.#length < this.#wanted) return;
     let data = this.#join();
-    while ((this.#wanted = frameLength(data)) <= data.length) {
+    while ((this.#wanted = this.#measure(data)) <= data.length) {
       const end = LENGTHS_BYTES + data.readUInt32BE(0);
       const text = data.subarray(LENGTHS_BYTES, end);
       const payload = data.subarray(end, this.#wanted);
@@ -51,6 +56,16 @@ export class FrameReader {
       this.#keep(data);
       onFrame({ header: parseJson(text), payload });
     }
+  }
+
+  /** The length of the frame that `data` begins with, or as much of it as is known. */
+  #measure(data: Buffer): number {
+    if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
+    const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
+    if (bytes <= MAX_FRAME_BYTES) return LENGTHS_BYTES + bytes;
+    this.#keep(Buffer.alloc(0));
+    this.#isOutOfStep = true;
+    throw new ProtocolViolation(`a frame of ${bytes} bytes`);
   }
 
   #skip(token: Buffer): boolean {
@@ -75,15 +90,17 @@ export class FrameReader {
   }
 }
 
-/** The length of the frame that `data` begins with, or as much of it as is known. */
-function frameLength(data: Buffer): number {
-  if (data.length < LENGTHS_BYTES) return LENGTHS_BYTES;
-  const bytes = data.readUInt32BE(0) + data.readUInt32BE(4);
-  if (bytes > MAX_FRAME_BYTES) throw new ProtocolViolation(`a frame of ${bytes} bytes`);
-  return LENGTHS_BYTES + bytes;
+/** What an event is, by its schema. */
+export function parseEvent<T>(schema: z.ZodType<T>, { header }: Frame): T {
+  const parsed = schema.safeParse(header);
+  if (!parsed.success) throw new ProtocolViolation('an event that is not known');
+  return parsed.data;
 }
 
-/** Reads frames from a socket until it ends or breaks the protocol. */
+/**
+ * Reads frames from a socket until it ends or breaks the protocol. A frame that makes us fail breaks it too: whatever one
+ * process sends, it concerns nobody else.
+ */
 export function readFrames(
   socket: Socket,
   reader: FrameReader,
@@ -93,8 +110,12 @@ export function readFrames(
     try {
       reader.push(chunk, on.frame);
     } catch (error) {
-      if (!(error instanceof ProtocolViolation)) throw error;
-      on.violation(error);
+      on.violation(error instanceof ProtocolViolation ? error : unmanageable(error));
     }
   });
+}
+
+function unmanageable(cause: unknown): ProtocolViolation {
+  const name = cause instanceof Error ? cause.name : typeof cause;
+  return new ProtocolViolation(`a frame that could not be handled (${name})`, { cause });
 }

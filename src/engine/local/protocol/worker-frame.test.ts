@@ -62,6 +62,8 @@ test.each([
   ['a value that is not JSON', { type: 'done', id: 'a', value: '{' }],
   ['no data', { type: 'result', id: 'a', kind: 'result' }],
   ['an unknown type', { type: 'other' }],
+  ['a process that cannot be', { type: 'resumed', pid: 2 ** 40, files: '' }],
+  ['pid 1 as a worker', { type: 'ready', pid: 1, isEmpty: true }],
 ])('%s breaks the protocol', (_, header) => {
   expect(() => read(header)).toThrow(ProtocolViolation);
 });

@@ -9,6 +9,11 @@ const MAX_CHART_BYTES = 2 << 20;
 const Mime = z.string().max(200);
 const Reason = z.string().max(1000).nullable().default(null);
 const Length = z.int().nonnegative();
+/** Linux gives no process a higher number. */
+const Pid = z
+  .int()
+  .min(2)
+  .max(2 ** 22);
 const Parts = z
   .array(z.tuple([Mime, Length]))
   .max(MAX_FORMS)
@@ -19,11 +24,11 @@ const Parts = z
  * have their default value are left out: most frames have few others, and each field costs time on both sides.
  */
 const WorkerFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('ready'), pid: z.int().min(2), isEmpty: z.boolean() }),
+  z.object({ type: z.literal('ready'), pid: Pid, isEmpty: z.boolean() }),
   z.object({ type: z.literal('cleared'), files: z.string().max(1000) }),
   z.object({
     type: z.literal('twin'),
-    pid: z.int().min(2),
+    pid: Pid,
     token: z.string().regex(/^[0-9a-f]{32}$/),
     /** Why the twin of the previous state was given up for it. */
     dropped: z.string().max(1000).nullable(),
@@ -33,7 +38,7 @@ const WorkerFrame = z.discriminatedUnion('type', [
   /** The worker could not make a twin after all. */
   z.object({ type: z.literal('unprotected'), reason: z.string().max(1000) }),
   z.object({ type: z.literal('renewed') }),
-  z.object({ type: z.literal('resumed'), pid: z.int().min(2), files: z.string().max(1000) }),
+  z.object({ type: z.literal('resumed'), pid: Pid, files: z.string().max(1000) }),
   z.object({
     type: z.literal('result'),
     id: z.string(),
