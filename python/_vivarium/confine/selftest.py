@@ -46,6 +46,8 @@ def _tries(level: str, network: bool, landlock: int) -> dict[str, Callable[[], o
         tries["a network"] = _reach_out
     if level == "namespaces":
         tries["processes of the host"] = lambda: _must(os.getppid() != 0)
+        tries["the settings of pid 1"] = lambda: os.sched_setaffinity(1, os.sched_getaffinity(0))
+        tries["writing below /proc"] = lambda: os.close(os.open("/proc/self/comm", os.O_WRONLY))
         for path in _OF_THE_STAGE:
             tries[path] = lambda path=path: os.stat(path)
         if landlock >= _SIGNALS_ARE_SCOPED:

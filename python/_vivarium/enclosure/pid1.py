@@ -12,6 +12,8 @@ import socket
 import time
 from collections.abc import Collection, Iterable, Iterator
 
+from _vivarium.enclosure.lifeline import MAX_PID, Answer, Failure, Message, WorkerExit, encode
+
 # The longest that new processes may go on to appear, and that a process that was killed may take to end: the kernel
 # holds up those that end or fork while many others do the same.
 SWEEP_SECONDS = 2.0
@@ -30,7 +32,15 @@ class Pid1:
         self._worker = 0
 
     def serve(self) -> None:
-        """Reap and obey until the lifeline closes; never returns."""
+        """Reap and obey until the lifeline closes; never returns. What goes wrong ends the enclosure, with a reason."""
+        try:
+            self._serve()
+        except BaseException as error:
+            self._report(Failure(f"{type(error).__name__}: {error}"))
+        finally:
+            os._exit(1)  # whatever happens, nothing else is said on the lifeline
+
+    def _serve(self) -> None:
         for number in IGNORED:  # Python's own handlers would let the session end its pid 1
             signal.signal(number, signal.SIG_IGN)
         wake_read, wake_write = os.pipe()
@@ -66,10 +76,10 @@ class Pid1:
             )
         else:
             problem = f"unknown operation {operation}"
-        self._report({"request": command["request"], "problem": problem})
+        self._report(Answer(command["request"], problem))
 
     def _signal(self, pid: int, number: int) -> str | None:
-        if pid <= 1:
+        if not 1 < pid <= MAX_PID:
             return f"{pid} is not a process of the session"
         try:
             os.kill(pid, number)
@@ -132,11 +142,11 @@ class Pid1:
         for pid, status in reap():
             if pid == self._worker:
                 self._worker = 0
-                self._report({"exited": pid, "status": status})
+                self._report(WorkerExit(status))
 
-    def _report(self, message: dict[str, object]) -> None:
+    def _report(self, message: Message) -> None:
         try:
-            self._lifeline.send(json.dumps(message).encode())
+            self._lifeline.send(encode(message))
         except OSError:
             os._exit(0)
 

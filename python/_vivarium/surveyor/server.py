@@ -83,7 +83,7 @@ class Surveyor:
         if "request" in message:
             self._channel.send({"event": "answer", "request": message["request"], "problem": problem, "value": value})
         elif problem is not None:
-            self._channel.send({"event": "failed", "enclosure": message.get("enclosure", ""), "problem": problem})
+            self._channel.send({"event": "unmeasured", "enclosure": message.get("enclosure", ""), "problem": problem})
 
     def _add_watch(self, order: dict[str, Any]) -> None:
         place = order["place"]

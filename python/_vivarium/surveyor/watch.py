@@ -129,8 +129,7 @@ class Watch:
         if not limits.is_resting:
             self._priorities.expect(name)
         if limits.is_stopping:
-            self._look(watched)  # which hastens it
-            self._priorities.change()
+            self._hasten(watched)
 
     def is_starved(self, name: str) -> bool:
         """Whether the worker wants to run, and has hardly been able to since its run was told to end."""
@@ -139,6 +138,14 @@ class Watch:
         now = sample(pid) if pid else None
         wants_to_run = now is not None and (now.is_running or now.is_held_up)
         return wants_to_run and processor_s(pid) - before_s < TURN_S
+
+    def _hasten(self, watched: WatchedEnclosure) -> None:
+        """Bring a worker that is to stop before the others."""
+        try:
+            self._look(watched)
+        except OSError:  # out of descriptors, for one: the next look does it
+            return
+        self._priorities.change()
 
     def remove(self, name: str) -> None:
         """Stop watching an enclosure."""

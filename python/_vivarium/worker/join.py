@@ -86,6 +86,7 @@ def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
         os.dup2(null, fd, inheritable=fd <= 2)
     os.close(null)
+    _prefer_for_oom()
     _enter(settings.replaced(namespaces=tuple(namespaces)))
     os.chdir(settings.workspace)
     os.umask(0o022)
@@ -94,7 +95,6 @@ def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     if settings.level != "namespaces":
         kernel.die_with_parent()
         os.makedirs(os.environ["TMPDIR"], exist_ok=True)
-    _prefer_for_oom()
     _reseed()
     _reset_signals()
     return channel, go
@@ -175,7 +175,7 @@ def _close_walls(settings: WorkerSettings, admission: Admission) -> None:
 def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
     """The filter of such a session; asked for once in the zygote, every worker finds it made."""
     families = () if level == "landlock" and not network else (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
-    return seccomp.assemble(shared_memory=shared_memory, families=families)
+    return seccomp.assemble(shared_memory=shared_memory, families=families, own_pids=level == "namespaces")
 
 
 def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
@@ -209,7 +209,7 @@ def _landlock(settings: WorkerSettings, admission: Admission) -> int:
     abi = landlock.restrict(
         read_only=readable,
         read_write=writable,
-        files=(*DEVICES, "/proc") if own else DEVICES,
+        files=DEVICES,
         tcp=own or admission.network,
         list_root=own,
     )
@@ -219,12 +219,13 @@ def _landlock(settings: WorkerSettings, admission: Admission) -> int:
 
 
 def _prefer_for_oom() -> None:
+    """Have the kernel end sessions first when memory runs out. In an enclosure, /proc cannot be written to."""
     try:
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
         os.write(fd, OOM_PREFERENCE)
         os.close(fd)
     except OSError:
-        return  # an enclosure without /proc: the kernel chooses by size, which is the worker too
+        return  # no /proc: the kernel chooses by size, which is the worker too
 
 
 def _reseed() -> None:

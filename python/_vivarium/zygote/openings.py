@@ -31,6 +31,8 @@ class OpenEnclosure(Fields):
     worker: int
     oom_kills: int = 0
     cause: str | None = None
+    failure: str | None = None  # why it could not be served any more, and was ended
+    reportable: int = 0  # how many workers there are whose end its pid 1 may tell
 
 
 class Openings:
@@ -244,8 +246,15 @@ class Openings:
             self.discard(enclosure)
             self._open_again(command, f"admission: {error.strerror}")
             return
-        # A subreaper's worker is not our child.
-        self._opened(OpenEnclosure(command["enclosure"], enclosure, 0 if self._supply is None else worker.pid))
+        is_child = self._supply is not None  # of ours; otherwise it is one of the subreaper
+        opened = OpenEnclosure(
+            command["enclosure"], enclosure, worker=worker.pid if is_child else 0, reportable=0 if is_child else 1
+        )
+        try:
+            self._opened(opened)
+        except BaseException:
+            self.discard(enclosure)
+            raise
         if self._supply is not None:
             self._supply.refill()
 

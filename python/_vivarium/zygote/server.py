@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable
 
 from _vivarium.channel import Channel
+from _vivarium.enclosure import lifeline
 from _vivarium.enclosure.pid1 import reap
 from _vivarium.enclosure.subreaper import end_orphans
 from _vivarium.protocol import Closed
@@ -39,6 +40,7 @@ class Server:
         self._by_worker: dict[int, OpenEnclosure] = {}
         self._by_pid1: dict[int, OpenEnclosure] = {}
         self._by_lifeline: dict[int, OpenEnclosure] = {}
+        self._asked: dict[int, OpenEnclosure] = {}  # whose pid 1 was sent which request
         self._epoll = select.epoll()
         self._openings = Openings(setup, supply, self._epoll, self._add, self._report_failure)
 
@@ -86,13 +88,15 @@ class Server:
             problem = f"{type(error).__name__}: {error}"[:MAX_PROBLEM]
         try:
             give_up(*about, problem)
-        except OSError:  # its pid 1 cannot be signalled: it is gone, and reaped next
+        except Closed:
+            raise
+        except Exception:  # for one, its pid 1 cannot be signalled: it is gone, and reaped next
             return None
         return None
 
     def _give_up(self, opened: OpenEnclosure, problem: str) -> None:
-        """End an enclosure that could not be served."""
-        opened.cause = problem
+        """End an enclosure that could not be served. The first problem is told when its pid 1 has been reaped."""
+        opened.failure = opened.failure or problem
         self._kill(opened)
 
     def _give_up_command(self, command: dict[str, Any], problem: str) -> None:
@@ -106,7 +110,8 @@ class Server:
     def _give_up_process(self, pid: int, status: int, problem: str) -> None:
         """Report the end of a process of which more cannot be found out."""
         if pid in self._by_pid1:
-            self._forget(self._by_pid1.pop(pid), problem)
+            opened = self._by_pid1.pop(pid)
+            self._forget(opened, opened.failure or problem)
 
     # Commands of the host
 
@@ -142,6 +147,9 @@ class Server:
             os.write(opened.walls.lifeline, json.dumps(command).encode())
         except OSError as error:
             self._report({"event": "answer", "request": request, "problem": f"pid 1 does not listen: {error}"})
+            return
+        self._asked[request] = opened
+        opened.reportable += command["op"] == "wake"
 
     def _replace_surveyor(self, token: str) -> None:
         """Start another surveyor. The host asks for it, so that both know where in their channel it begins."""
@@ -157,12 +165,12 @@ class Server:
     def _add(self, opened: OpenEnclosure) -> None:
         """A session has been admitted to its enclosure."""
         walls = opened.walls
+        self._epoll.register(walls.lifeline, select.EPOLLIN)  # which can fail, so it comes first
         self._opened[opened.id] = opened
         self._by_pid1[walls.pid1] = opened
         if opened.worker:
             self._by_worker[opened.worker] = opened
         self._by_lifeline[walls.lifeline] = opened
-        self._epoll.register(walls.lifeline, select.EPOLLIN)
         place = {
             "pid1": walls.pid1,
             "worker": opened.worker,
@@ -172,23 +180,46 @@ class Server:
         self._report({"event": "opened", "enclosure": opened.id, "uid": walls.uid, "place": place})
 
     def _read_lifeline(self, opened: OpenEnclosure) -> None:
-        """Pass on what a pid 1 says: the answer to a command, or how a worker ended that is its child."""
+        """Pass on everything that a pid 1 has said. If it says anything unexpected, its enclosure ends."""
         fd = opened.walls.lifeline
+        while fd in self._by_lifeline:
+            try:
+                data = os.read(fd, lifeline.MAX_MESSAGE + 1)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._hang_up(opened)
+            elif opened.failure is None:  # else it is being ended, and what it says does not count any more
+                try:
+                    self._hear(opened, lifeline.decode(data))
+                except lifeline.Unexpected as unexpected:
+                    self._give_up(opened, f"its pid 1 broke the protocol: {unexpected}")
+
+    def _hang_up(self, opened: OpenEnclosure) -> None:
+        """A pid 1 is gone, and is reaped next. One that is still there has said nothing at all, and has to go."""
+        del self._by_lifeline[opened.walls.lifeline]
+        self._epoll.unregister(opened.walls.lifeline)
         try:
-            message = os.read(fd, 65536)
-        except BlockingIOError:
+            os.kill(opened.walls.pid1, signal.SIGKILL)
+        except ProcessLookupError:
             return
-        except OSError:
-            message = b""
-        if not message:
-            self._epoll.unregister(fd)  # pid 1 is gone, and is reaped next
-            del self._by_lifeline[fd]
-            return
-        fact = json.loads(message)
-        if "exited" in fact:
-            self._report_exit(opened, fact["status"])
+
+    def _hear(self, opened: OpenEnclosure, message: lifeline.Message) -> None:
+        """Pass on the answer to a command of this enclosure, or how a worker ended that is a child of its pid 1."""
+        if isinstance(message, lifeline.Failure):
+            self._give_up(opened, f"its pid 1 failed: {message.failure}")
+        elif isinstance(message, lifeline.WorkerExit):
+            if opened.reportable == 0:
+                raise lifeline.Unexpected("the end of a worker that it does not have")
+            opened.reportable -= 1
+            self._report_exit(opened, message.status)
+        elif self._asked.get(message.request) is not opened:
+            raise lifeline.Unexpected("an answer that nobody has asked for")
         else:
-            self._report({"event": "answer", "request": fact["request"], "problem": fact["problem"]})
+            del self._asked[message.request]
+            self._report({"event": "answer", "request": message.request, "problem": message.problem})
 
     def _bury(self, pid: int, status: int) -> None:
         """Draw the consequences of a process that has ended."""
@@ -199,11 +230,14 @@ class Server:
             opened = self._by_worker.pop(pid)
             opened.worker = 0  # another process may get this number
             self._openings.remove(pid)
-            self._report_exit(opened, status)
+            self._hear_out(opened)
+            if opened.failure is None:  # else all of it ends, and the reason is told with that
+                self._report_exit(opened, status)
         elif pid in self._by_pid1:
             opened = self._by_pid1[pid]
+            self._hear_out(opened)
             cause = self._join_problem(opened)
-            cause = self._cause_of(opened) or cause
+            cause = opened.failure or self._cause_of(opened) or cause
             if not self._has_namespaces:
                 end_orphans({self._surveyor, *self._by_pid1})
             del self._by_pid1[pid]
@@ -211,10 +245,15 @@ class Server:
         else:
             self._openings.remove(pid)
 
+    def _hear_out(self, opened: OpenEnclosure) -> None:
+        """Read what a pid 1 said before a process of its enclosure ended: it may be the reason."""
+        self._contained(self._read_lifeline, opened, give_up=self._give_up)
+
     def _forget(self, opened: OpenEnclosure, cause: str | None) -> None:
         """Clean up after a pid 1 that has ended. The kernel ended every process in its enclosure."""
         self._by_worker.pop(opened.worker, None)
         del self._opened[opened.id]
+        self._asked = {request: asked for request, asked in self._asked.items() if asked is not opened}
         self._report({"event": "gone", "enclosure": opened.id, "cause": cause})
         if self._by_lifeline.pop(opened.walls.lifeline, None) is not None:
             self._epoll.unregister(opened.walls.lifeline)

@@ -10,9 +10,11 @@ import json
 import mmap
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import tempfile
 import threading
@@ -27,15 +29,22 @@ from _vivarium.confine.seccomp import filter as seccomp
 
 from tests.confine.confined import errno_of, in_child
 
+CHANGES = ("limits", "priority", "processors")
 INTERNET = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 
 
-def filtered(work: Callable[[], Any], *, shared_memory: bool = True, families: tuple[int, ...] = INTERNET) -> Any:
+def filtered(
+    work: Callable[[], Any],
+    *,
+    shared_memory: bool = True,
+    families: tuple[int, ...] = INTERNET,
+    own_pids: bool = False,
+) -> Any:
     """Run `work` in a child behind the filter."""
 
     def child() -> Any:
         kernel.no_new_privileges()
-        seccomp.install(seccomp.assemble(shared_memory=shared_memory, families=families))
+        seccomp.install(seccomp.assemble(shared_memory=shared_memory, families=families, own_pids=own_pids))
         return work()
 
     return in_child(child)
@@ -82,6 +91,23 @@ class Refusals(unittest.TestCase):
         kinds = ("NEWNS", "NEWUSER", "NEWPID", "NEWNET", "NEWIPC", "NEWUTS", "NEWCGROUP")
         flags = [getattr(kernel, kind) | signal.SIGCHLD for kind in kinds]
         self.assertEqual(filtered(lambda: [number_of("clone", flag, 0, 0, 0, 0) for flag in flags]), [errno.EPERM] * 7)
+
+    def test_clone_makes_no_child_of_another_process(self) -> None:
+        flags = 0x8000 | signal.SIGCHLD  # CLONE_PARENT
+        self.assertEqual(filtered(lambda: number_of("clone", flags, 0, 0, 0, 0)), errno.EPERM)
+
+    def test_only_the_caller_can_be_changed_where_pids_are_those_of_the_machine(self) -> None:
+        self.assertEqual(filtered(lambda: _changes(os.getpid())), dict.fromkeys(CHANGES, errno.EPERM))
+        self.assertEqual(filtered(lambda: _changes(0)), dict.fromkeys(CHANGES, 0))
+
+    def test_pid_1_cannot_be_changed_and_other_processes_of_the_session_can(self) -> None:
+        attempt = lambda: [_changes(1), _changes(1 << 32 | 1), _changes(os.getpid()), _changes(0)]  # noqa: E731
+        refused, possible = dict.fromkeys(CHANGES, errno.EPERM), dict.fromkeys(CHANGES, 0)
+        self.assertEqual(filtered(attempt, own_pids=True), [refused, refused, possible, possible])
+
+    def test_no_group_or_user_can_be_slowed_down(self) -> None:
+        attempt = lambda: [number_of("setpriority", which, 0, 19) for which in (1, 2)]  # noqa: E731
+        self.assertEqual(filtered(attempt, own_pids=True), [errno.EPERM] * 2)
 
     def test_only_listed_socket_families_types_and_protocols_open(self) -> None:
         netlink, vsock, packet, alg = 16, 40, 17, 38
@@ -167,6 +193,17 @@ class OrdinaryWork(unittest.TestCase):
         for shared_memory in (True, False):
             self.assertEqual(filtered(_work, shared_memory=shared_memory), ["out", [0, 1, 4], [[1]], [1, 4, 9], "echo"])
 
+    def test_a_program_can_read_limits_and_change_its_own(self) -> None:
+        def attempt() -> Any:
+            os.sched_setaffinity(0, os.sched_getaffinity(0))
+            os.sched_setaffinity(threading.get_native_id(), os.sched_getaffinity(0))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.prlimit(os.getpid(), resource.RLIMIT_FSIZE, resource.prlimit(os.getpid(), resource.RLIMIT_FSIZE))
+            nice = subprocess.run("nice -n 3 nice; ulimit -n", shell=True, capture_output=True, text=True).stdout
+            return [os.nice(1) > 0, len(nice.split()), len(resource.prlimit(os.getppid(), resource.RLIMIT_CORE))]
+
+        self.assertEqual(filtered(attempt, own_pids=True), [True, 2, 2])
+
     def test_every_thread_gets_the_filter(self) -> None:
         def attempt() -> Any:
             seen: list[int] = []
@@ -180,6 +217,17 @@ class OrdinaryWork(unittest.TestCase):
             return seen
 
         self.assertEqual(in_child(attempt), [errno.EPERM])
+
+
+def _changes(pid: int) -> dict[str, int]:
+    """Try to change a process in every way; a change to what it is already."""
+    limits = ctypes.create_string_buffer(struct.pack("qq", *resource.getrlimit(resource.RLIMIT_CORE)))
+    processors = ctypes.create_string_buffer(b"\xff" * 128)
+    return {
+        "limits": number_of("prlimit64", pid, resource.RLIMIT_CORE, limits, 0),
+        "priority": number_of("setpriority", os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0)),
+        "processors": number_of("sched_setaffinity", pid, 128, processors),
+    }
 
 
 def _close(*sockets: socket.socket) -> None:

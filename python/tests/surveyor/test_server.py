@@ -198,7 +198,7 @@ class SurveyorTest(unittest.TestCase):
         busy = self.start(BUSY)
         self.order("watch", busy, cpuMs=200)
         self.host.sendall(protocol.encode({"op": "watch", "enclosure": "s0"}))
-        self.assertEqual(self.hear()["event"], "failed")
+        self.assertEqual(self.hear()["event"], "unmeasured")
         self.assertEqual(self.hear(), overstep(busy, "cpu"))
 
     def test_it_ends_with_its_host(self) -> None:

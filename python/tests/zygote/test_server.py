@@ -69,15 +69,65 @@ class OneEnclosureTest(unittest.TestCase):
             b"1",
             b'{"exited": 5}',
             b'{"request": 1}',
+            b'{"request": 1, "problem": null}',
+            b'{"request": true, "problem": null}',
+            b'{"request": 1e999, "problem": null}',
+            b'{"status": -1}',
+            b'{"status": 1152921504606846976}',
+            b'{"status": 127, "more": 1}',
+            b"OSError: [Errno 22] Invalid argument (pid1.py:46)",
             b"\xff\xfe",
             b"[" * 60_000,
         ):
-            with self.subTest(nonsense[:20]):
+            with self.subTest(nonsense[:40]):
                 self.setUp()
                 self.inside.send(nonsense)
                 self.assertIsNone(self.server._pass({self.opened.walls.lifeline}))
                 self.assertTrue(self.is_ended())
+                self.assertEqual(self.reports(), [])
                 self.assertIn(self.opened, self.server._opened.values())  # until its pid 1 is reaped
+                self.assertRegex(self.opened.failure or "", "^its pid 1 broke the protocol: ")
+
+    def test_an_answer_counts_only_from_the_enclosure_that_was_asked_and_once(self) -> None:
+        other, opened = self.open("s2", NOBODY)
+        self.reports()
+        self.command(op="interrupt", enclosure="s1", request=7, pid=2)
+        other.send(b'{"request": 7, "problem": "forged"}')
+        self.server._pass({opened.walls.lifeline})
+        self.assertEqual(self.reports(), [])
+        self.assertEqual(other.recv(1), b"")
+        for _ in range(2):
+            self.inside.send(b'{"request": 7, "problem": null}')
+        self.server._pass({self.opened.walls.lifeline})
+        self.assertEqual(self.reports(), [{"event": "answer", "request": 7, "problem": None}])
+        self.assertIn("nobody has asked for", self.opened.failure or "")
+
+    def test_a_pid_1_can_tell_of_as_many_workers_as_it_was_given(self) -> None:
+        self.command(op="wake", enclosure="s1", request=1, pid=2, dormant=[])
+        for _ in range(2):
+            self.inside.send(b'{"status": 9}')
+        self.server._pass({self.opened.walls.lifeline})
+        self.assertEqual([(one["event"], one["signal"]) for one in self.reports()], [("exited", 9)])
+        self.assertIn("a worker that it does not have", self.opened.failure or "")
+
+    def test_what_a_pid_1_says_at_last_is_told_when_it_is_gone_and_no_exit_before(self) -> None:
+        inside, opened = self.open("s2", fork(lambda: None))
+        opened.worker = fork(lambda: None)
+        self.server._by_worker[opened.worker] = opened
+        self.reports()
+        inside.send(b'{"failure": "OSError: out of luck"}')
+        self.wait_for(lambda: "s2" not in self.server._opened)
+        cause = "its pid 1 failed: OSError: out of luck"
+        self.assertEqual(self.reports(), [{"event": "gone", "enclosure": "s2", "cause": cause}])
+
+    def test_an_enclosure_that_cannot_be_waited_on_is_not_opened(self) -> None:
+        lifeline, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        opened = OpenEnclosure("s2", Enclosure(NOBODY, "home", 0, lifeline.fileno(), (), None), 0)
+        self.server._epoll.register(lifeline)
+        with lifeline, inside, self.assertRaises(FileExistsError):
+            self.server._add(opened)
+        self.assertNotIn("s2", self.server._opened)
+        self.assertEqual(self.reports(), [])
 
     def test_a_request_that_fails_is_answered(self) -> None:
         with mock.patch.object(Server, "_cause_of", side_effect=FULL):

@@ -69,6 +69,29 @@ def use_keyring():
     return True
 
 
+@attempt(needs="groups of terminal sessions")
+def weigh_more():
+    """Set the weight that the scheduler gives this session, or keep the surveyor from setting any: one a time is taken."""
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        try:
+            fd = os.open("/proc/self/autogroup", os.O_WRONLY)
+            return os.write(fd, b"0") == 1
+        except BlockingIOError:  # somebody else has just set one
+            time.sleep(0.001)
+    return False
+
+
+@attempt
+def be_killed_after_others():
+    """Have the kernel look for other victims when the machine runs out of memory."""
+    for value in ("500", "0"):
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write(value)
+    with open("/proc/self/oom_score_adj") as file:
+        return int(file.read()) < 500
+
+
 @attempt(unconfined="not run: two plain processes have no zygote in common", judge="randomness")
 def repeat_randomness():
     """Get the same random numbers as another session."""

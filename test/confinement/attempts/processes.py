@@ -7,6 +7,7 @@ VICTIM = HOST["victim"]
 PTRACE_TRACEME = 0
 PTRACE_SEIZE = 0x4206
 PTRACE_DETACH = 17
+CLONE_PARENT = 0x8000
 
 
 @attempt
@@ -179,6 +180,15 @@ def join_namespaces_of_pid_1():
 def join_namespaces_of_process():
     """Join a namespace of another process of the host; opening it is enough to be outside."""
     os.close(os.open(f"/proc/{VICTIM['pid']}/ns/net", os.O_RDONLY))
+    return True
+
+
+@attempt
+def become_a_sibling():
+    """Start a process that is a child of our parent, which is no process of the session."""
+    pid = call("clone", CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        os._exit(0)
     return True
 
 

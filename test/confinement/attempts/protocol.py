@@ -88,6 +88,14 @@ def wake_wrong_twin():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@attempt(judge="unprotected")
+def wake_impossible_twin():
+    """Say that a twin has a number that no process can have, and crash."""
+    _send(_twin(2**40))
+    time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 @attempt(judge="survival")
 def forge_huge_length():
     """Announce a frame of gigabytes."""

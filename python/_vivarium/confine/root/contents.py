@@ -100,7 +100,7 @@ def make_file(path: str, text: str = "") -> None:
 
 
 def _mask(proc: str, null: str) -> None:
-    """Cover what reveals details of the machine, and make settings of the kernel read-only."""
+    """Cover what reveals details of the machine, and make the rest read-only: settings of kernel and processes."""
     for name in _MASKED_PROC:
         path = f"{proc}/{name}"
         if not os.path.lexists(path) or os.path.islink(path):
@@ -111,3 +111,4 @@ def _mask(proc: str, null: str) -> None:
             mounts.bind_device(null, path)
     kernel.mount(f"{proc}/sys", f"{proc}/sys", None, kernel.MS_BIND | kernel.MS_REC)
     mounts.make_read_only(f"{proc}/sys", _NOEXEC)
+    mounts.make_read_only(proc, _NOEXEC)

@@ -1,7 +1,7 @@
 """Names the system calls that a session may make, and those that are refused with EPERM."""
 
 # What CPython, libc, shells and numeric libraries use: files, memory, threads, processes, sockets, clocks, events.
-# Calls whose arguments decide (clone, ioctl, prctl, socket, socketpair, memfd_create) are not here.
+# Calls whose arguments decide are not here: they have rules in `filter.py`.
 ALLOWED: tuple[str, ...] = tuple(
     """
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask
@@ -12,17 +12,17 @@ ALLOWED: tuple[str, ...] = tuple(
     link unlink symlink readlink chmod fchmod chown fchown lchown umask gettimeofday getrlimit getrusage sysinfo
     times getuid getgid geteuid getegid setpgid getppid getpgrp setsid getgroups getresuid getresgid getpgid
     getsid rt_sigpending rt_sigtimedwait rt_sigqueueinfo rt_sigsuspend sigaltstack utime mknod statfs fstatfs
-    getpriority setpriority sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min
+    getpriority sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min
     sched_rr_get_interval mlock munlock arch_prctl setrlimit gettid readahead getxattr lgetxattr fgetxattr
     listxattr llistxattr flistxattr setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr tkill
-    time futex sched_setaffinity sched_getaffinity epoll_create getdents64 set_tid_address restart_syscall
+    time futex sched_getaffinity epoll_create getdents64 set_tid_address restart_syscall
     fadvise64 timer_create timer_settime timer_gettime timer_getoverrun timer_delete clock_gettime clock_getres
     clock_nanosleep exit_group epoll_wait epoll_ctl tgkill utimes waitid inotify_init inotify_add_watch
     inotify_rm_watch get_mempolicy openat mkdirat mknodat fchownat futimesat newfstatat unlinkat renameat linkat
     symlinkat readlinkat fchmodat faccessat pselect6 ppoll set_robust_list get_robust_list sync_file_range
     utimensat epoll_pwait signalfd timerfd_create eventfd fallocate timerfd_settime timerfd_gettime accept4
     signalfd4 eventfd2 epoll_create1 dup3 pipe2 inotify_init1 preadv pwritev rt_tgsigqueueinfo recvmmsg
-    prlimit64 sendmmsg getcpu sched_getattr renameat2 getrandom membarrier mlock2 copy_file_range preadv2
+    sendmmsg getcpu sched_getattr renameat2 getrandom membarrier mlock2 copy_file_range preadv2
     pwritev2 statx rseq pidfd_send_signal pidfd_open close_range openat2 faccessat2 epoll_pwait2 futex_waitv
     fchmodat2 cachestat futex_wake futex_wait futex_requeue
     """.split()

@@ -24,6 +24,10 @@ _SET_MODE_FILTER = 1
 _ALL_THREADS = 1
 
 _NEW_NAMESPACES = 0x7E020000
+_CLONE_PARENT = 0x8000  # the child would be one of our parent, who is no process of the session
+_PRIO_PROCESS = 0
+_CALLER = 0  # as the number of a process
+_PID_1 = 1
 _SHARED_ANONYMOUS = 0x21
 _SOCKET_TYPE_MASK = 0xF
 _FICLONE = 0x40049409
@@ -44,14 +48,15 @@ Instruction = tuple[int, int, int, int]
 
 
 @functools.cache
-def assemble(*, shared_memory: bool, families: tuple[int, ...]) -> bytes:
+def assemble(*, shared_memory: bool, families: tuple[int, ...], own_pids: bool = False) -> bytes:
     """Return the filter program.
 
     Without `shared_memory` (there is no memory cgroup to count it), memory that RLIMIT_DATA does not count is refused.
     `families` are the allowed socket families. Connected pairs are always possible.
+    With `own_pids` (a pid namespace) a process can change limits and priority of all others but pid 1, else its own.
     """
     program = _check_architecture()
-    for name, body in _argument_rules(shared_memory, families).items():
+    for name, body in _argument_rules(shared_memory, families, own_pids).items():
         if name in kernel.SYSCALLS:
             program += [(_JUMP_EQUAL, 0, len(body), kernel.SYSCALLS[name]), *body]
     allowed = [*ALLOWED, "memfd_create"] if shared_memory else ALLOWED
@@ -83,11 +88,11 @@ def _check_architecture() -> list[Instruction]:
     return program
 
 
-def _argument_rules(shared_memory: bool, families: tuple[int, ...]) -> dict[str, list[Instruction]]:
+def _argument_rules(shared_memory: bool, families: tuple[int, ...], own_pids: bool) -> dict[str, list[Instruction]]:
     """Return rules for calls that depend on their arguments; each ends in a return."""
     allow = _return(_ALLOW)
     rules = {
-        "clone": [_load(0), (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES), _fail(errno.EPERM), allow],
+        "clone": [_load(0), (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES | _CLONE_PARENT), _fail(errno.EPERM), allow],
         "clone3": [_fail(errno.ENOSYS)],  # its flags are in memory, which a filter cannot read
         # Path.copy of Python 3.14 fails on ENOTTY, and falls back to a plain copy on EOPNOTSUPP.
         "ioctl": [
@@ -96,6 +101,9 @@ def _argument_rules(shared_memory: bool, families: tuple[int, ...]) -> dict[str,
             allow,
         ],
         "prctl": [*_require(0, _PRCTLS, errno.EPERM), allow],
+        "prlimit64": [*_allow_null(2), *_of_session(0, own_pids), allow],  # without new limits it only reads
+        "setpriority": [*_require(0, (_PRIO_PROCESS,), errno.EPERM), *_of_session(1, own_pids), allow],
+        "sched_setaffinity": [*_of_session(0, own_pids), allow],
         "socket": [
             *_require(0, families, errno.EAFNOSUPPORT),
             *[_load(0), (_JUMP_EQUAL, 0, 1, socket.AF_UNIX), allow],
@@ -109,6 +117,19 @@ def _argument_rules(shared_memory: bool, families: tuple[int, ...]) -> dict[str,
         shared = [_load(3), (_AND, 0, 0, _SHARED_ANONYMOUS), (_JUMP_EQUAL, 0, 1, _SHARED_ANONYMOUS)]
         rules["mmap"] = [*shared, _fail(errno.ENOMEM), allow]
     return rules
+
+
+def _of_session(index: int, own_pids: bool) -> list[Instruction]:
+    """Refuse the number of a process that is not of the session. A filter does not know which one is the caller's."""
+    if own_pids:
+        return [_load(index), (_JUMP_EQUAL, 0, 1, _PID_1), _fail(errno.EPERM)]
+    return _require(index, (_CALLER,), errno.EPERM)
+
+
+def _allow_null(index: int) -> list[Instruction]:
+    """Allow the call if a pointer is null; otherwise continue after the block."""
+    low, high = _load(index), (_LOAD, 0, 0, 20 + 8 * index)
+    return [low, (_JUMP_EQUAL, 0, 3, 0), high, (_JUMP_EQUAL, 0, 1, 0), _return(_ALLOW)]
 
 
 def _pair_types(families: tuple[int, ...]) -> list[Instruction]:

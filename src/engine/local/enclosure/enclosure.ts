@@ -140,9 +140,10 @@ export class Enclosure {
     const question = { place: this.#place, after: this.#touchedMark };
     const answer = await within(TOUCHED_TIMEOUT_MS, this.#parts.zygote.askSurveyor('changes', question), null);
     if (answer === null || answer.problem !== null) return null; // the next question names the last answer that arrived
-    const { mark, found } = TouchedAnswer.parse(answer.value);
-    this.#touchedMark = mark;
-    return found;
+    const parsed = TouchedAnswer.safeParse(answer.value);
+    if (!parsed.success) return null;
+    this.#touchedMark = parsed.data.mark;
+    return parsed.data.found;
   }
 
   /** Whether its worker, which has been told to stop, has had no processor time to do so. */
@@ -200,6 +201,9 @@ export class Enclosure {
         break;
       case 'overstepped':
         this.#occupant?.onOverstep(event);
+        break;
+      case 'unmeasured':
+        void this.end(`it could not be measured: ${event.problem}`);
         break;
       case 'gone':
         this.#fail(`its pid 1 ended (${event.cause ?? 'killed'})`);

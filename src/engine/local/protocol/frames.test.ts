@@ -126,6 +126,19 @@ test('a listener that throws has received its frame, and the next push goes on b
   expect(seen).toEqual([1, 2, 3]);
 });
 
+test('who has broken the protocol is not listened to, and nothing of it is kept, until a token', () => {
+  const reader = new FrameReader();
+  expect(() => readAll(reader, [Buffer.alloc(8, 0xff)])).toThrow(ProtocolViolation);
+  reader.breakOff();
+  const before = process.memoryUsage.rss();
+  const startedAt = performance.now();
+  for (let count = 0; count < 2000; count += 1) expect(readAll(reader, [Buffer.alloc(65_536, 1)])).toEqual([]);
+  expect(performance.now() - startedAt).toBeLessThan(2000);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(64 << 20);
+  void reader.skipTo(TOKEN);
+  expect(readAll(reader, [Buffer.from('garbage'), TOKEN, frame('2')])).toEqual([[2, '']]);
+});
+
 const TOKEN = Buffer.from('00112233445566778899aabbccddeeff', 'hex');
 
 test('everything up to a token is dropped, wherever it is cut and whatever comes before it', async () => {
@@ -231,11 +244,18 @@ test('a flood of frames lets others have their turn', async () => {
   expect(longestMs).toBeLessThan(200); // 400 at once, and more on a busy machine
 });
 
-test('who has broken the protocol is not listened to, and nothing of it is kept, until a token comes', () => {
-  const reader = new FrameReader();
-  expect(() => readAll(reader, [Buffer.alloc(8, 0xff)])).toThrow(ProtocolViolation);
-  reader.breakOff();
-  expect(readAll(reader, [frame('1'), Buffer.alloc(8, 0xff)])).toEqual([]);
-  void reader.skipTo(TOKEN);
-  expect(readAll(reader, [frame('1'), TOKEN, frame('2')])).toEqual([[2, '']]);
+test('a frame that makes its listener fail is reported as a violation, and the process lives on', async () => {
+  const { near, far } = await connectionPair();
+  const violation = Promise.withResolvers<ProtocolViolation>();
+  readFrames(near, new FrameReader(), {
+    frame: () => {
+      throw new RangeError('Invalid string length');
+    },
+    violation: violation.resolve,
+  });
+  far.write(encodeFrame({}));
+  expect(await violation.promise).toMatchObject({
+    message: 'a frame that could not be handled (RangeError)',
+    cause: { message: 'Invalid string length' },
+  });
 });

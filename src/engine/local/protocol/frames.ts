@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { z } from 'zod';
 import { parseCounted, ProtocolViolation } from '../../hostile-json.ts';
 
 const LENGTHS_BYTES = 8;
@@ -112,7 +113,17 @@ export class FrameReader {
   }
 }
 
-/** Reads frames from a socket until it ends or breaks the protocol. A flood of them does not keep others from their turn. */
+/** What an event is, by its schema. */
+export function parseEvent<T>(schema: z.ZodType<T>, { header }: Frame): T {
+  const parsed = schema.safeParse(header);
+  if (!parsed.success) throw new ProtocolViolation('an event that is not known');
+  return parsed.data;
+}
+
+/**
+ * Reads frames from a socket until it ends or breaks the protocol. A frame that makes us fail breaks it too: whatever one
+ * process sends, it concerns nobody else. A flood of frames does not keep others from their turn.
+ */
 export function readFrames(
   socket: Socket,
   reader: FrameReader,
@@ -131,11 +142,15 @@ export function readFrames(
     try {
       reader.push(chunk, on.frame);
     } catch (error) {
-      if (!(error instanceof ProtocolViolation)) throw error;
       reader.breakOff();
-      on.violation(error);
+      on.violation(error instanceof ProtocolViolation ? error : unmanageable(error));
     }
     spentMs += performance.now() - startedMs;
     if (spentMs > TURN_MS) rest();
   });
+}
+
+function unmanageable(cause: unknown): ProtocolViolation {
+  const name = cause instanceof Error ? cause.name : typeof cause;
+  return new ProtocolViolation(`a frame that could not be handled (${name})`, { cause });
 }

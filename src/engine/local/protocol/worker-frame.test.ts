@@ -58,6 +58,8 @@ test.each([
   ['a value that is not there', { type: 'value', id: 'a', jsonBytes: 0 }],
   ['no data', { type: 'result', id: 'a', kind: 'result' }],
   ['an unknown type', { type: 'other' }],
+  ['a process that cannot be', { type: 'resumed', pid: 2 ** 40, files: '' }],
+  ['pid 1 as a worker', { type: 'ready', pid: 1, isEmpty: true }],
 ])('%s breaks the protocol', (_, header) => {
   expect(() => read(header)).toThrow(ProtocolViolation);
 });

@@ -38,16 +38,18 @@ const Reason = usually(orNull(Sentence), () => null);
 const Parts = usually(listOf(pair(text(MAX_MIME_CHARS), integer()), MAX_FORMS), () => []);
 const ChartBytes = usually(integer(0, MAX_CHART_BYTES), () => 0);
 const Off = usually(flag, () => false);
+/** Linux gives no process a higher number. */
+const Pid = integer(2, 2 ** 22);
 
 /**
  * What a worker may send. User code can forge it, so its shape is checked and it is never taken for a fact. Fields that
  * have their default value are left out: most frames have few others, and each field costs time on both sides.
  */
 const HEADERS = {
-  ready: fields({ pid: integer(2), isEmpty: flag }),
+  ready: fields({ pid: Pid, isEmpty: flag }),
   cleared: fields({ files: Sentence }),
   twin: fields({
-    pid: integer(2),
+    pid: Pid,
     token: matching(/^[0-9a-f]{32}$/),
     /** Why the twin of the previous state was given up for it. */
     dropped: orNull(Sentence),
@@ -57,7 +59,7 @@ const HEADERS = {
   /** The worker could not make a twin after all. */
   unprotected: fields({ reason: Sentence }),
   renewed: fields({}),
-  resumed: fields({ pid: integer(2), files: Sentence }),
+  resumed: fields({ pid: Pid, files: Sentence }),
   result: fields({
     id: Id,
     kind: oneOf('result', 'display', 'figure', 'clear'),

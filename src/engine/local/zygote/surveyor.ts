@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { z } from 'zod';
-import { encodeFrame, FrameReader, readFrames } from '../protocol/frames.ts';
+import { encodeFrame, FrameReader, parseEvent, readFrames } from '../protocol/frames.ts';
 
 /** Orders of many sessions are sent together: each costs a wake-up on both sides. */
 const BATCH_MS = 5;
@@ -18,9 +18,13 @@ const Overstep = z.object({
 /** A session has passed one of its limits. */
 export type Overstep = z.infer<typeof Overstep>;
 
+const Unmeasured = z.object({ event: z.literal('unmeasured'), enclosure: z.string(), problem: z.string() });
+/** A session could not be measured as it was ordered. */
+export type Unmeasured = z.infer<typeof Unmeasured>;
+
 const SurveyorEvent = z.discriminatedUnion('event', [
   Overstep,
-  z.object({ event: z.literal('failed'), enclosure: z.string(), problem: z.string() }),
+  Unmeasured,
   z.object({ event: z.literal('answer'), request: z.int(), problem: z.string().nullable(), value: z.unknown() }),
 ]);
 
@@ -38,6 +42,7 @@ export interface SurveyAnswer {
 
 interface SurveyorEvents {
   readonly overstepped: (overstep: Overstep) => void;
+  readonly unmeasured: (unmeasured: Unmeasured) => void;
   /** Has another surveyor forked, which goes on in the stream behind `token`. */
   readonly replace: (token: string) => void;
 }
@@ -61,7 +66,9 @@ export class Surveyor implements Disposable {
     this.#socket = socket;
     this.#events = events;
     readFrames(socket, this.#reader, {
-      frame: ({ header }) => this.#onEvent(SurveyorEvent.parse(header)),
+      frame: (frame) => {
+        if (this.#replacing === null) this.#onEvent(parseEvent(SurveyorEvent, frame));
+      },
       violation: () => this.restart(),
     });
   }
@@ -137,8 +144,10 @@ export class Surveyor implements Disposable {
         this.#orders.delete(event.enclosure);
         this.#events.overstepped(event);
         break;
-      case 'failed':
-        throw new TypeError(`the surveyor did not take an order for ${event.enclosure}: ${event.problem}`);
+      case 'unmeasured':
+        this.#orders.delete(event.enclosure);
+        this.#events.unmeasured(event);
+        break;
       case 'answer': {
         const { request, value, problem } = event;
         this.#questions.get(request)?.({ value, problem });

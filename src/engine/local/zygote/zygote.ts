@@ -3,9 +3,10 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
-import { encodeFrame, FrameReader, readFrames } from '../protocol/frames.ts';
+import type { ProtocolViolation } from '../../hostile-json.ts';
+import { encodeFrame, FrameReader, parseEvent, readFrames } from '../protocol/frames.ts';
 import type { ZygoteProcess } from './process.ts';
-import { Surveyor, type Overstep, type SurveyAnswer, type SurveyOrder } from './surveyor.ts';
+import { Surveyor, type Overstep, type SurveyAnswer, type SurveyOrder, type Unmeasured } from './surveyor.ts';
 
 const END_GRACE_MS = 3000;
 const LAST_EVENTS_MS = 1000;
@@ -56,7 +57,7 @@ const ZygoteEvent = z.discriminatedUnion('event', [
 type ZygoteEvent = z.infer<typeof ZygoteEvent>;
 
 /** A fact about one enclosure, decided outside of it. */
-export type EnclosureEvent = Extract<ZygoteEvent, { enclosure: string }> | Overstep;
+export type EnclosureEvent = Extract<ZygoteEvent, { enclosure: string }> | Overstep | Unmeasured;
 /** Where the processes and files of an enclosure are, as the zygote and the surveyor see them. */
 export type Place = Extract<ZygoteEvent, { event: 'opened' }>['place'];
 
@@ -85,17 +86,22 @@ export class Zygote implements AsyncDisposable {
   readonly #first = Promise.withResolvers<ZygoteReady>();
   #nextRequest = 1;
   #hasEnded = false;
+  /** How it broke the protocol, if it did. */
+  #violation: string | null = null;
   #hasProvenWalls = false;
 
   constructor({ child, control, surveyor, ended }: ZygoteProcess) {
     this.#child = child;
     this.#control = control;
     readFrames(this.#control, new FrameReader(), {
-      frame: ({ header }) => this.#onEvent(ZygoteEvent.parse(header)),
-      violation: (error) => this.#first.reject(error),
+      frame: (frame) => {
+        if (this.#violation === null) this.#onEvent(parseEvent(ZygoteEvent, frame));
+      },
+      violation: (error) => this.#onViolation(error),
     });
     this.#surveyor = new Surveyor(surveyor, {
       overstepped: (overstep) => this.#listeners.get(overstep.enclosure)?.(overstep),
+      unmeasured: (unmeasured) => this.#listeners.get(unmeasured.enclosure)?.(unmeasured),
       replace: (token) => this.#write({ op: 'survey', token }),
     });
     this.exited = this.#watchExit(ended);
@@ -190,13 +196,23 @@ export class Zygote implements AsyncDisposable {
     for (const answer of this.#requests.values()) answer('the zygote is gone');
     this.#requests.clear();
     const lastLine = stderr.split('\n').at(-1) ?? '';
-    const cause = lastLine === '' ? 'zygote' : `zygote: ${lastLine}`;
+    const problem = this.#violation === null ? lastLine : `it broke the protocol: ${this.#violation}`;
+    const cause = problem === '' ? 'zygote' : `zygote: ${problem}`;
     for (const [enclosure, listener] of this.#listeners) listener({ event: 'gone', enclosure, cause });
     this.#listeners.clear();
   }
 
   #write(message: object): void {
     if (!this.#hasEnded) this.#control.write(encodeFrame(message));
+  }
+
+  /** One that says what it should not is ended, with its sessions: facts that come from it cannot be believed. */
+  #onViolation({ message }: ProtocolViolation): void {
+    this.#violation ??= message;
+    this.#first.reject(
+      new VivariumError('ENGINE_FAILED', `The zygote broke the protocol: ${message}. Run \`vivarium doctor\`.`),
+    );
+    this.#child.kill('SIGKILL');
   }
 
   #onEvent(event: ZygoteEvent): void {

@@ -1,0 +1,12 @@
+/** What came of sending many messages. */
+export interface FuzzOutcome {
+  /** How many messages were sent, and what became of them, in words. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** What must never happen; empty if all is well. */
+  readonly problems: readonly string[];
+}
+
+export interface FuzzOptions {
+  readonly frames: number;
+  readonly seed: number;
+}
