@@ -36,7 +36,7 @@ export interface ModuleSource {
 
 /** Modules of the analysis payload, each after those that it imports. */
 const ANALYSIS = 'payloads/analysis';
-const ANALYSIS_FILES = ['__init__.py', 'syntax.py', 'scopes.py', 'names.py', 'report.py'];
+const ANALYSIS_FILES = ['__init__.py', 'syntax.py', 'scopes.py', 'names.py', 'expressions.py', 'report.py'];
 
 export function readAnalysis(): Promise<ModuleSource[]> {
   return Promise.all(ANALYSIS_FILES.map((file) => readModule(`${ANALYSIS}/${file}`)));

@@ -16,6 +16,8 @@ export const Facts = z.strictObject({
         how: z.enum(['called', 'mentioned', 'stored']),
         mode: z.string().max(50).optional(),
         bare: z.boolean().optional(),
+        given: z.array(z.string().max(50)).max(10).optional(),
+        text: z.enum(['plain', 'calls', 'unknown']).optional(),
       }),
     )
     .max(3000),

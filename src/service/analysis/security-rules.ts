@@ -1,3 +1,11 @@
+import {
+  CODE_LOADERS,
+  CODE_MAKERS,
+  TEXT_LOOKUPS,
+  TEXT_RUNNERS,
+  UNPICKLERS,
+  UNPICKLES_IF_ALLOWED,
+} from './code-runners.ts';
 import type { FindingKind, Severity } from './finding.ts';
 
 /** A rule about names, and its message. */
@@ -10,6 +18,10 @@ export interface NameRule {
   readonly names: readonly string[];
   /** Exempts calls without arguments: `to_csv()` returns text. */
   readonly unlessBare?: boolean;
+  /** Only calls that give this argument, or may give it. */
+  readonly onlyWith?: string;
+  /** Exempts calls: they are looked at with their arguments. */
+  readonly onlyMentioned?: boolean;
 }
 
 function words(text: string): string[] {
@@ -30,7 +42,44 @@ export const NAME_RULES: readonly NameRule[] = [
     kind: 'code-execution',
     severity: 'error',
     says: 'runs text as code',
-    names: ['builtins.eval', 'builtins.exec', 'runpy.*', 'code.InteractiveInterpreter', 'code.interact'],
+    names: TEXT_RUNNERS,
+  },
+  {
+    rule: 'loads-code',
+    kind: 'code-execution',
+    severity: 'error',
+    says: 'loads code past the import statement',
+    names: CODE_LOADERS,
+  },
+  {
+    rule: 'unpickles',
+    kind: 'code-execution',
+    severity: 'error',
+    says: 'can run code that is hidden in data',
+    names: UNPICKLERS,
+  },
+  {
+    rule: 'may-unpickle',
+    kind: 'code-execution',
+    severity: 'error',
+    says: 'can run code that is hidden in data',
+    onlyWith: 'allow_pickle',
+    names: UNPICKLES_IF_ALLOWED,
+  },
+  {
+    rule: 'looks-up-text',
+    kind: 'dynamic',
+    severity: 'error',
+    says: 'takes an attribute by a path in text',
+    names: TEXT_LOOKUPS,
+  },
+  {
+    rule: 'passes-lookup',
+    kind: 'dynamic',
+    severity: 'error',
+    says: 'is handed on, so that the names it takes are not known',
+    onlyMentioned: true,
+    names: inModule('builtins', 'getattr vars globals locals'),
   },
   {
     rule: 'starts-process',
@@ -56,7 +105,10 @@ export const NAME_RULES: readonly NameRule[] = [
     kind: 'introspection',
     severity: 'error',
     says: 'reaches into the interpreter',
-    names: inModule('?', '__subclasses__ __globals__ __builtins__ __code__ __closure__'),
+    names: [
+      ...inModule('?', '__subclasses__ __globals__ __builtins__ __code__ __closure__'),
+      ...inModule('?', 'f_globals f_locals f_builtins f_code gi_code cr_code ag_code'),
+    ],
   },
   {
     rule: 'starts-workers',
@@ -78,9 +130,9 @@ export const NAME_RULES: readonly NameRule[] = [
   {
     rule: 'makes-code',
     kind: 'code-execution',
-    severity: 'warning',
-    says: 'can run code that is hidden in data',
-    names: ['builtins.compile', 'types.CodeType', 'types.FunctionType', 'marshal.loads', 'pickle.load', 'pickle.loads'],
+    severity: 'error',
+    says: 'makes code that can be run',
+    names: CODE_MAKERS,
   },
   {
     rule: 'inspects-interpreter',
@@ -124,7 +176,7 @@ export const NAME_RULES: readonly NameRule[] = [
       ...inModule('numpy', 'save savez savez_compressed savetxt'),
       ...inModule('matplotlib.pyplot', 'savefig imsave'),
       ...inModule('?', 'write_text write_bytes touch mkdir savefig tofile write_image write_html extractall'),
-      ...words('torch.save joblib.dump urllib.request.urlretrieve sqlite3.connect shelve.open'),
+      ...words('torch.save joblib.dump urllib.request.urlretrieve sqlite3.connect'),
     ],
   },
   {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from '../../host/host.ts';
 import { createHost } from '../../host/local/local-host.ts';
 import { Examiner } from './examine.ts';
-import { tidy, type CodeFinding } from './finding.ts';
+import { securityRiskLevel, tidy, type CodeFinding } from './finding.ts';
 import { securityFindings } from './security.ts';
 
 let host: Host;
@@ -61,7 +61,7 @@ const DANGEROUS: readonly (readonly [code: string, rule: string, name: string])[
   ['import ctypes\nctypes.CDLL(None)', 'loads-native-code', 'ctypes.CDLL'],
   ['().__class__.__base__.__subclasses__()', 'reaches-interpreter', '?.__subclasses__'],
   ['__import__("json")', 'imports-by-name', 'builtins.__import__'],
-  ['import pickle\npickle.loads(b"")', 'makes-code', 'pickle.loads'],
+  ['import pickle\npickle.loads(b"")', 'unpickles', 'pickle.loads'],
   ['import requests\nrequests.get("http://x")', 'uses-network', 'requests.get'],
   ['from urllib.request import urlopen\nurlopen("http://x")', 'uses-network', 'urllib.request.urlopen'],
   ['import shutil\nshutil.rmtree("x")', 'removes-files', 'shutil.rmtree'],
@@ -77,6 +77,115 @@ const DANGEROUS: readonly (readonly [code: string, rule: string, name: string])[
 
 test.each(DANGEROUS)('U-60: %j is found by the rule %s', async (code, rule, name) => {
   expect(await findingsIn(code)).toContainEqual(expect.objectContaining({ rule, name }));
+});
+
+/** Everything here runs text or data as code, or takes it out of a module unseen. It is as risky as `exec`. */
+const AS_RISKY_AS_EXEC: readonly (readonly [code: string, rule: string])[] = [
+  ['import timeit\ntimeit.timeit("x")', 'runs-text'],
+  ['from timeit import Timer as T\nT("x").timeit()', 'runs-text'],
+  ['import cProfile\ncProfile.run("x")', 'runs-text'],
+  ['import profile\nprofile.Profile().runctx("x", {}, {})', 'runs-text'],
+  ['import trace\ntrace.Trace().run("x")', 'runs-text'],
+  ['import bdb\nbdb.Bdb().run("x")', 'runs-text'],
+  ['import pdb\npdb.runeval("x")', 'runs-text'],
+  ['import doctest, sys\ndoctest.testmod(given)', 'runs-text'],
+  ['import runpy\nrunpy.run_path("x.py")', 'runs-text'],
+  ['import code\ncode.InteractiveConsole().push("x")', 'runs-text'],
+  ['def make():\n    return given\nmake().runsource("x")', 'runs-text'],
+  ['import logging.config\nlogging.config.dictConfig({})', 'runs-text'],
+  ['import typing\ndef f(a: "x()"): pass\ntyping.get_type_hints(f)', 'runs-text'],
+  ['import pandas as pd\npd.eval("x")', 'runs-text'],
+  ['from PIL import ImageMath\nImageMath.unsafe_eval("x")', 'runs-text'],
+  ['get_ipython().run_cell("x")', 'runs-text'],
+  ['from importlib.machinery import SourceFileLoader as L\nL("m", "x.py").load_module()', 'loads-code'],
+  ['import importlib.util as u\nu.spec_from_file_location("m", "x.py")', 'loads-code'],
+  ['import json\njson.__loader__.load_module("json")', 'loads-code'],
+  ['import json\njson.__spec__.loader.exec_module(json)', 'loads-code'],
+  ['import zipimport\nzipimport.zipimporter("x")', 'loads-code'],
+  ['import sys\nsys.meta_path.pop(0)', 'loads-code'],
+  ['import pickle\npickle.Unpickler(f).load()', 'unpickles'],
+  ['import _pickle\n_pickle.loads(b"")', 'unpickles'],
+  ['import marshal\nmarshal.load(f)', 'unpickles'],
+  ['import shelve\nshelve.open("x")', 'unpickles'],
+  ['import joblib\njoblib.load("x")', 'unpickles'],
+  ['import cloudpickle\ncloudpickle.loads(b"")', 'unpickles'],
+  ['import dill\ndill.load(f)', 'unpickles'],
+  ['import pandas as pd\npd.read_pickle("x")', 'unpickles'],
+  ['import pandas\npandas.io.pickle.read_pickle("x")', 'unpickles'],
+  ['import statsmodels.api as sm\nsm.load("x")', 'unpickles'],
+  ['import tracemalloc\ntracemalloc.Snapshot.load("x")', 'unpickles'],
+  ['import multiprocessing.connection as c\nc.Client("x").recv()', 'unpickles'],
+  ['import numpy as np\nnp.load("x", allow_pickle=True)', 'may-unpickle'],
+  ['import numpy as np\nnp.load("x", allow_pickle=given)', 'may-unpickle'],
+  ['import numpy as np\nnp.load("x", None, True)', 'may-unpickle'],
+  ['import numpy as np\nnp.load("x", **given)', 'may-unpickle'],
+  ['import numpy as np\nread = np.load', 'may-unpickle'],
+  ['import numpy as np, functools\nfunctools.partial(np.load, allow_pickle=True)("x")', 'may-unpickle'],
+  ['import pandas as pd\ndf = pd.DataFrame()\ndf.query("@f(1)")', 'runs-expression'],
+  ['import pandas as pd\ndef f(df):\n    return df.eval("@os.system(\'x\')")', 'runs-expression'],
+  ['import pandas as pd\ndf = pd.DataFrame()\ndf.query(given)', 'runs-expression'],
+  ['import pandas as pd\npd.DataFrame().query("a.__class__")', 'runs-expression'],
+  ['import statsmodels.formula.api as smf\nsmf.ols("y ~ os.system(1)", df)', 'runs-expression'],
+  ['import statsmodels.formula.api as smf\nsmf.ols(formula=given, data=df)', 'runs-expression'],
+  ['import patsy\npatsy.dmatrix("f(x)", df)', 'runs-expression'],
+  ['import patsy\npatsy.dmatrix(r\'Q("a\\"") + f(x) + Q("b")\', df)', 'runs-expression'],
+  ['import types\ntypes.LambdaType(c, {})()', 'makes-code'],
+  ['import string, os\nstring.Formatter().get_field("0.system", (os,), {})', 'looks-up-text'],
+  ['import os\nlist(map(getattr, [os], ["system"]))', 'passes-lookup'],
+  ['import os\ngetattr(os, given)', 'dynamic-getattr'],
+  ['import os\nf = vars(os)[given]\nf("x")', 'dynamic-getattr'],
+  ['import os\nf = os.__dict__[given]', 'dynamic-getattr'],
+  ['import os\nvars(os).get(given)("x")', 'dynamic-getattr'],
+  ['import os\n[f for n, f in vars(os).items() if n[0] == "s"][0]("x")', 'dynamic-getattr'],
+  ['import os\nd = dict(os.__dict__)', 'dynamic-getattr'],
+  ['import os\nos.__getattribute__(given)("x")', 'dynamic-getattr'],
+  ['import os, operator\noperator.attrgetter(given)(os)("x")', 'dynamic-getattr'],
+  ['import os, inspect\ninspect.getmembers(os)', 'dynamic-getattr'],
+  ['__builtins__[given]("x")', 'dynamic-getattr'],
+  ['import builtins\nbuiltins.__dict__[given]("x")', 'dynamic-getattr'],
+  ['globals()[given]("x")', 'dynamic-getattr'],
+  ['import sys\nm = sys.modules[given]', 'dynamic-import'],
+  ['import sys\nm = list(sys.modules.values())[3]', 'dynamic-getattr'],
+  ['try:\n    1/0\nexcept Exception as e:\n    e.__traceback__.tb_frame.f_globals', 'reaches-interpreter'],
+];
+
+test.each(AS_RISKY_AS_EXEC)('%j is as risky as exec, by the rule %s', async (code, rule) => {
+  const findings = await findingsIn(code);
+  expect(findings).toContainEqual(expect.objectContaining({ rule, severity: 'error' }));
+  expect(securityRiskLevel(findings)).toBe('high');
+});
+
+test.each([
+  ['import os\nos.__getattribute__("sys" + "tem")("x")', 'starts-process'],
+  ['import os, types\ntypes.ModuleType.__getattribute__(os, "system")("x")', 'starts-process'],
+  ['import builtins\nvars(builtins)["ex" + "ec"]("x")', 'runs-text'],
+  ['__builtins__["eval"]("x")', 'runs-text'],
+  ['globals()["__builtins__"]["exec"]("x")', 'runs-text'],
+])('%j is found by the rule %s under the name that it has', async (code, rule) => {
+  expect(await findingsIn(code)).toContainEqual(expect.objectContaining({ rule, severity: 'error' }));
+});
+
+test.each([
+  'import numpy as np\nnp.load("x.npy")\nnp.load("x", allow_pickle=False)\nnp.load("x", mmap_mode="r")',
+  'import pandas as pd\ndf = pd.read_csv("x")\ndf.query("a > 1 and b in @known")\ndf.eval("c = a + b")',
+  'import pandas as pd\ndf = pd.read_csv("x")\ndf.query("`unit (mm)` > 1 and name == \'f(x)\'")',
+  'import pandas as pd\ndf = pd.read_csv("x")\ndf.query("name.str.contains(\'a\') & (b.isnull())")',
+  'import statsmodels.formula.api as smf\nsmf.ols("y ~ np.log(x) + C(group) + I(x**2)", df).fit()',
+  'import timeit\nstart = timeit.default_timer()',
+  'import cProfile\nwith cProfile.Profile() as p:\n    pass',
+  'import pickle\npickle.dump(1, f)',
+  'import logging\nlogging.basicConfig()',
+  'from typing import List, Optional\nx: Optional[List[int]] = None',
+  'import sys\nif "pandas" in sys.modules: pass\nsys.path.append("x")',
+  'class A:\n    def get(self, name):\n        return self.__dict__[name] or vars(self).get(name)',
+  'import inspect\ninspect.getmembers(given)\ninspect.signature(f)',
+  'import importlib\nimportlib.import_module("json").dumps(1)',
+  'import json, os\nos.environ["HOME"]\ngetattr(json, "dumps")(1)\nvars(json)["dumps"](1)',
+  'df = {"a": 1}\nkey = given\ndf[key]\nglobals()["df"]',
+  'from operator import attrgetter, itemgetter\nsorted(rows, key=attrgetter("size"))\nsorted(rows, key=itemgetter(n))',
+  'class B:\n    def __getattr__(self, name):\n        return super().__getattribute__(name)',
+])('everyday code raises no alarm: %j', async (code) => {
+  expect((await findingsIn(code)).filter(({ severity }) => severity === 'error')).toEqual([]);
 });
 
 test('O-66, O-67: messages are those that users know', async () => {
@@ -114,10 +223,10 @@ test.each([
 
 test('what cannot be resolved is called dynamic', async () => {
   expect(await findingsIn('import os\ngetattr(os, name)("x")')).toContainEqual(
-    expect.objectContaining({ kind: 'dynamic', severity: 'warning', line: 3 }),
+    expect.objectContaining({ kind: 'dynamic', severity: 'error', line: 3 }),
   );
   expect(await messagesIn('import importlib\nimportlib.import_module(name)')).toEqual([
-    'Warning: dynamic call: the code imports a module by a name that is only known when it runs',
+    'Security risk: dynamic call: the code imports a module by a name that is only known when it runs',
   ]);
 });
 

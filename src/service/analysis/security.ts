@@ -1,4 +1,5 @@
 import type { Facts, Use } from './facts.ts';
+import { EXPRESSION_METHODS, FORMULA_PLACES } from './code-runners.ts';
 import { shownName, type CodeFinding } from './finding.ts';
 import {
   NAME_RULES,
@@ -14,7 +15,12 @@ export function securityFindings(facts: Facts): CodeFinding[] {
   if (facts.syntax.length > 0) return facts.syntax.map(syntaxFinding);
   return [
     ...facts.imports.flatMap(importFinding),
-    ...facts.uses.flatMap((use) => [...nameFindings(use), ...openFindings(use), ...starterFindings(use, facts)]),
+    ...facts.uses.flatMap((use) => [
+      ...nameFindings(use),
+      ...openFindings(use),
+      ...expressionFindings(use, facts),
+      ...starterFindings(use, facts),
+    ]),
     ...facts.dynamic.map(dynamicFinding),
     ...resultFindings(facts),
     ...(facts.isTruncated ? [TRUNCATED] : []),
@@ -54,13 +60,21 @@ const RULES_BY_NAME: ReadonlyMap<string, NameRule> = new Map(
   NAME_RULES.flatMap((rule) => rule.names.map((name) => [name, rule] as const)),
 );
 
-function nameFindings({ name, how, line, bare }: Use): CodeFinding[] {
+function nameFindings(use: Use): CodeFinding[] {
+  const { name, how, line } = use;
   if (how === 'stored') return [];
   const rule = ruleOf(name);
-  if (rule === undefined || (rule.unlessBare === true && bare === true)) return [];
+  if (rule === undefined || isExempt(rule, use)) return [];
   const call = `${shownName(name)}${how === 'called' ? '()' : ''}`;
   const message = `${prefixOf(rule)}: ${call} ${rule.says}`;
   return [{ kind: rule.kind, rule: rule.rule, severity: rule.severity, line, message, name }];
+}
+
+function isExempt({ unlessBare, onlyWith, onlyMentioned }: NameRule, { how, bare, given }: Use): boolean {
+  if (how !== 'called') return false; // who knows how it is called later
+  if (unlessBare === true && bare === true) return true;
+  if (onlyWith !== undefined && !given?.some((argument) => argument === onlyWith || argument === '*')) return true;
+  return onlyMentioned === true;
 }
 
 /** The rule for the name itself, for its module, or for a member of that name on any object. */
@@ -75,7 +89,7 @@ function ruleOf(name: string): NameRule | undefined {
   return parts.length > 1 ? RULES_BY_NAME.get(`?.${parts.at(-1)}`) : undefined;
 }
 
-const RISKS: ReadonlySet<string> = new Set(['code-execution', 'process', 'native-code', 'introspection']);
+const RISKS: ReadonlySet<string> = new Set(['code-execution', 'process', 'native-code', 'introspection', 'dynamic']);
 
 function prefixOf({ kind, severity }: NameRule): string {
   if (RISKS.has(kind)) return 'Security risk';
@@ -89,6 +103,19 @@ function openFindings({ name, how, line, mode }: Use): CodeFinding[] {
   return [{ kind: 'file-write', rule: 'opens-to-write', severity: 'warning', line, message, name }];
 }
 
+/** Text that pandas, patsy or formulaic runs as an expression. Plain expressions over columns are everyday code. */
+function expressionFindings({ name, how, line, text }: Use, { imports }: Facts): CodeFinding[] {
+  if (how !== 'called' || text === undefined || text === 'plain') return [];
+  const parts = name.split('.');
+  const isFormula = FORMULA_PLACES.some((place) => name.startsWith(place)) || parts.at(-1) === 'from_formula';
+  const isOfPandas = parts[0] === 'pandas' || imports.some((imported) => imported.name.split('.')[0] === 'pandas');
+  const isExpression = isOfPandas && parts.length > 1 && EXPRESSION_METHODS.has(parts.at(-1) ?? '');
+  if (!isFormula && !isExpression) return [];
+  const says = text === 'calls' ? 'runs text that calls functions' : 'runs text that is only known when it runs';
+  const message = `Security risk: ${shownName(name)}() ${says}`;
+  return [{ kind: 'code-execution', rule: 'runs-expression', severity: 'error', line, message, name }];
+}
+
 function starterFindings({ name, how, line }: Use, { imports }: Facts): CodeFinding[] {
   if (how !== 'called' || !name.startsWith('?.') || !PROCESS_STARTERS.has(name.slice(2))) return [];
   if (!imports.some((imported) => PROCESS_MODULES.has(imported.name.split('.')[0] ?? ''))) return [];
@@ -98,8 +125,8 @@ function starterFindings({ name, how, line }: Use, { imports }: Facts): CodeFind
 
 function dynamicFinding({ name, line }: Facts['dynamic'][number]): CodeFinding {
   const what = name === 'import' ? 'imports a module' : name === 'call' ? 'calls a function' : 'takes an attribute';
-  const message = `Warning: dynamic call: the code ${what} by a name that is only known when it runs`;
-  return { kind: 'dynamic', rule: `dynamic-${name}`, severity: 'warning', line, message, name: null };
+  const message = `Security risk: dynamic call: the code ${what} by a name that is only known when it runs`;
+  return { kind: 'dynamic', rule: `dynamic-${name}`, severity: 'error', line, message, name: null };
 }
 
 function resultFindings({ results }: Facts): CodeFinding[] {

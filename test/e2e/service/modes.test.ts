@@ -128,3 +128,14 @@ test('O-27 OB-01 a mode that requires approval is asked about, whatever the capa
   };
   expect([await asks(true), await asks(false)]).toEqual(['awaiting-approval', 'completed']);
 });
+
+test.for([
+  'import timeit\ntimeit.timeit("pass", number=1)',
+  'from importlib.machinery import SourceFileLoader\nSourceFileLoader("m", "m.py")',
+  'import json\nvars(json)[str(1)[:0] + "dumps"](1)',
+  'import io, pickle, numpy\nnumpy.load(io.BytesIO(pickle.dumps(1)), allow_pickle=True)',
+])('%j could do anything, so it is asked about where plain code is not', async (code) => {
+  await using lab = await laboratory.start({ config: WRITES, code: `${code}\nresults = {}` });
+  const { status } = await lab.service.run(ONCE, thread('t'));
+  expect(status).toBe('awaiting-approval');
+});

@@ -20,12 +20,13 @@ MAX_NAME = 120
 MAX_TEXT = 200
 
 GETATTR = ("builtins.getattr", "builtins.object.__getattribute__", "builtins.type.__getattribute__")
-GETATTR += ("inspect.getattr_static",)
+GETATTR += ("inspect.getattr_static", "types.ModuleType.__getattribute__")
+BOUND_GETATTR = (".__getattribute__", ".__getattr__")
 IMPORTERS = ("builtins.__import__", "importlib.import_module", "importlib.__import__", "runpy.run_module")
 _WRAPPERS = ("functools.partial", "functools.partialmethod", "builtins.staticmethod", "builtins.classmethod")
 _WRAPPERS += ("importlib.reload",)
-_GETTERS = ("operator.attrgetter", "operator.methodcaller")
-_LOOKUPS = (".get", ".__getitem__", ".pop", ".setdefault")
+GETTERS = ("operator.attrgetter", "operator.methodcaller")
+LOOKUPS = (".get", ".__getitem__", ".pop", ".setdefault")
 _SAME = ("__call__", "__func__", "__wrapped__")
 _DISPLAYS = {ast.Dict: "dict", ast.DictComp: "dict", ast.List: "list", ast.ListComp: "list", ast.Tuple: "tuple"}
 _DISPLAYS |= {ast.Set: "set", ast.SetComp: "set", ast.GeneratorExp: "generator", ast.Compare: "bool"}
@@ -184,15 +185,17 @@ class Names:
                 results |= self._named(self.argument(node, 0, "", scope), self.argument(node, 1, "", scope))
             elif function in IMPORTERS:
                 results |= self._imported(function, self.argument(node, 0, "name", scope))
-            elif function in _GETTERS:
+            elif function in GETTERS:
                 results |= {Getter(text.value) for text in self.argument(node, 0, "", scope) if isinstance(text, Text)}
             elif function in _WRAPPERS:
                 results |= self.argument(node, 0, "func", scope)
+            elif function.endswith(BOUND_GETATTR):
+                results |= self._named(Values({function.rpartition(".")[0]}), self.argument(node, 0, "", scope))
             elif function == "builtins.vars" and node.args:
                 results |= self._members(self.argument(node, 0, "", scope), "__dict__")
             elif function in ("builtins.globals", "builtins.locals", "builtins.vars"):
                 results.add("globals().__dict__")
-            elif function.endswith(_LOOKUPS) and is_namespace(function.rpartition(".")[0]):
+            elif function.endswith(LOOKUPS) and is_namespace(function.rpartition(".")[0]):
                 results |= self._items(Values({function.rpartition(".")[0]}), self.argument(node, 0, "", scope))
             else:
                 results.add(_shortened(f"{function}()"))
