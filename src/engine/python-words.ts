@@ -1,5 +1,18 @@
 /** What the Python side says of a program's variables. It is the program's own word: checked in shape, never believed. */
-import { amount, fields, fieldsAnd, integer, json, listOf, orNull, text, type Shape, type Shaped } from './shape.ts';
+import {
+  amount,
+  fields,
+  fieldsAnd,
+  integer,
+  json,
+  listOf,
+  made,
+  orNull,
+  text,
+  type Shape,
+  type Shaped,
+} from './shape.ts';
+import { inLine } from '../text/visible.ts';
 
 const MAX_NAMES = 1000;
 export const MAX_TABLES = 100;
@@ -45,7 +58,11 @@ export const ResultsCut = fields({
 });
 
 /** What is known of a figure that the program saved, besides its data. The path is that in the workspace. */
-export const SavedFields = { path: text(4096), title: orNull(text(1000)), picture: orNull(integer(1)) };
+export const SavedFields = {
+  path: text(4096),
+  title: orNull(made(text(1000), (title) => inLine(title))),
+  picture: orNull(integer(1)),
+};
 const Saved = fields({ ...SavedFields, chart: orNull(json) });
 
 /** The same in the form in which it is passed on. */

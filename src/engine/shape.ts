@@ -16,6 +16,11 @@ export function text(maxChars = Number.POSITIVE_INFINITY): Shape<string> {
   return (value, field) => (typeof value === 'string' && value.length <= maxChars ? value : refuse(field));
 }
 
+/** A text in another form, such as a cleaned one. */
+export function made<T>(shape: Shape<T>, make: (value: T) => T): Shape<T> {
+  return (value, field) => make(shape(value, field));
+}
+
 export function matching(pattern: RegExp): Shape<string> {
   return (value, field) => (typeof value === 'string' && pattern.test(value) ? value : refuse(field));
 }

@@ -66,8 +66,13 @@ test('what claims to be JSON or a type and is not does no harm', () => {
   });
 });
 
-test('NUL and colours stay in text', () => {
-  expect(toOutputs([text('stdout', '\u001B[31mred\u001B[0m\0')], undefined, 1)).toEqual([
-    { output_type: 'stream', name: 'stdout', text: ['\u001B[31mred\u001B[0m\0'] },
+test('colours stay in text, and orders for a terminal do not, wherever they are', () => {
+  const evil = '\u001B[31mred\u001B[0m\0\u001B]0;title\u0007\u202E';
+  const shown = String.raw`${'\u001B[31mred\u001B[0m'}\u{0}\u{1b}]0;title\u{7}\u{202e}`;
+  const error = { name: 'E\n\u0007', value: evil, traceback: evil };
+  expect(toOutputs([text('stdout', evil), result('result', { 'text/plain': evil })], error, 1)).toMatchObject([
+    { output_type: 'stream', name: 'stdout', text: [shown] },
+    { data: { 'text/plain': [shown] } },
+    { ename: String.raw`E \u{7}`, evalue: shown, traceback: [shown] },
   ]);
 });

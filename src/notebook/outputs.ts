@@ -1,6 +1,8 @@
 import type { Json, Result } from '../execution/execution.ts';
 import type { PythonError } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
+import { TerminalText } from '../text/terminal-text.ts';
+import { inLine } from '../text/visible.ts';
 import type { MimeBundle, CellOutput } from './nbformat.ts';
 import { linesOf, wellFormed } from './text.ts';
 
@@ -44,7 +46,7 @@ function joined(items: readonly TranscriptItem[]): TranscriptItem[] {
 }
 
 function streamOutput({ stream, text }: TextItem): CellOutput {
-  return { output_type: 'stream', name: stream, text: linesOf(text) };
+  return { output_type: 'stream', name: stream, text: linesOf(safe(text)) };
 }
 
 function resultOutput({ kind, data: forms }: Result, executionCount: number): CellOutput {
@@ -55,13 +57,19 @@ function resultOutput({ kind, data: forms }: Result, executionCount: number): Ce
 }
 
 function errorOutput({ name, value, traceback }: PythonError): CellOutput {
-  const lines = wellFormed(traceback).replace(/\n$/, '').split('\n');
-  return { output_type: 'error', ename: wellFormed(name), evalue: wellFormed(value), traceback: lines };
+  const lines = wellFormed(safe(traceback)).replace(/\n$/, '').split('\n');
+  return { output_type: 'error', ename: wellFormed(inLine(name)), evalue: wellFormed(safe(value)), traceback: lines };
 }
 
 function toForm(mime: string, content: string): Json {
   if (JSON_TYPE.test(mime)) return parsed(content);
-  return BASE64_TYPE.test(mime) ? wellFormed(content) : linesOf(content);
+  return BASE64_TYPE.test(mime) ? wellFormed(content) : linesOf(mime === 'text/plain' ? safe(content) : content);
+}
+
+/** Colours stay, which notebooks show. A notebook is also printed to terminals, which must not obey what is in it. */
+function safe(text: string): string {
+  const filter = new TerminalText();
+  return filter.add(text) + filter.end();
 }
 
 /** Text that is not valid JSON, or is nested too deeply, is stored as a string. */

@@ -1,4 +1,5 @@
 /** Converts text for notebooks: to lines, and to Markdown that shows the text unchanged. */
+import { makeVisible } from '../text/visible.ts';
 
 /** The lines with their line ends, which is how notebooks store text. */
 export function linesOf(text: string): string[] {
@@ -20,5 +21,5 @@ export function fenced(text: string, language = ''): string {
 
 /** One line of Markdown that shows the text unchanged. Parentheses are not escaped: that would begin a formula. */
 export function inlineText(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_[\]<>#$|~&]/g, String.raw`\$&`);
+  return makeVisible(text.replaceAll(/\s+/g, ' ')).replaceAll(/[\\`*_[\]<>#$|~&]/g, String.raw`\$&`);
 }

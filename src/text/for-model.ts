@@ -9,8 +9,8 @@ import type {
 } from '../execution/execution.ts';
 import { hasEndedByItself } from '../execution/outcome.ts';
 import { TOLD_CHARS } from '../execution/output-budget.ts';
-import { escapeAnsi } from './clean-text.ts';
 import { listSome, shorten } from './excerpt.ts';
+import { cleanText, inLine } from './visible.ts';
 
 /** The usual size of the rows of a table. */
 const MAX_TABLE_CHARS = 2_000;
@@ -37,7 +37,7 @@ export function forModel(execution: Execution, options: ForModelOptions = {}): s
   const output = printed(execution, maxChars);
   const roomLeft = maxChars - output.reduce((sum, { length }) => sum + length, 0);
   const seen = [
-    ...execution.results.flatMap((result, index) => shown(result, index, execution, maxChars)),
+    ...allShown(execution, maxChars),
     ...omittedResults(execution),
     ...execution.figures.filter(({ result }) => result === undefined).map(describeFigure),
     ...execution.dataframes.flatMap((table) => [
@@ -60,7 +60,7 @@ function printed({ logs, truncated, spills }: Execution, maxChars: number): stri
   const parts: string[] = [];
   const share = logs.stdout === '' || logs.stderr === '' ? SHARE : STREAM_SHARE;
   for (const stream of ['stdout', 'stderr'] as const) {
-    const whole = escapeAnsi(logs[stream]).trimEnd();
+    const whole = cleanText(logs[stream]).trimEnd();
     if (whole === '') continue;
     const text = shorten(whole, maxChars * share);
     const cut = truncated?.[stream];
@@ -83,13 +83,31 @@ function describeSpill(spill: Spill | undefined): string[] {
   const { path, id, sizeBytes, isCut, notKept } = spill;
   if (notKept !== undefined) return [`the rest is not kept: ${notKept}`];
   const what = isCut ? `the first ${sizeBytes} bytes are` : 'all of it is';
-  return [`${what} ${path === undefined ? `kept as artifact ${id}` : `in ${path}`}`];
+  return [`${what} ${path === undefined ? `kept as artifact ${id}` : `in ${inLine(path)}`}`];
+}
+
+/** Only the first and the last results can have room, however many there are, so the others are not looked at. */
+function allShown(execution: Execution, maxChars: number): string[] {
+  const { results } = execution;
+  const head: string[] = [];
+  const tail: string[] = [];
+  let [first, end] = [0, results.length];
+  for (let room = maxChars; first < end && room > 0; first += 1) room -= show(head, first);
+  for (let room = maxChars; first < end && room > 0; end -= 1) room -= show(tail, end - 1);
+  return [...head, ...(first < end ? [`… ${end - first} results omitted …`] : []), ...tail.toReversed()];
+
+  function show(lines: string[], index: number): number {
+    const result = results[index];
+    const [line] = result === undefined ? [] : shown(result, index, execution, maxChars);
+    if (line !== undefined) lines.push(line);
+    return 1 + (line?.length ?? 0);
+  }
 }
 
 function shown(result: Result, index: number, { figures }: Execution, maxChars: number): string[] {
   const { kind, data } = result;
   if (kind === 'figure') return [describeFigure(figures.find((figure) => figure.result === index) ?? result)];
-  const text = escapeAnsi(data['text/plain'] ?? '');
+  const text = cleanText(data['text/plain'] ?? '');
   return text === '' ? [] : [shorten(text, maxChars * SHARE)];
 }
 
@@ -101,34 +119,35 @@ function omittedResults({ truncated }: Execution): string[] {
 }
 
 function describeFigure({ title, chart, path }: Pick<ProducedFigure, 'title' | 'chart' | 'path'>): string {
-  const name = title === undefined ? '' : ` "${title}"`;
-  return `[figure${name}${chartType(chart)}${path === undefined ? '' : `, saved as ${path}`}]`;
+  const name = title === undefined ? '' : ` "${inLine(title)}"`;
+  return `[figure${name}${chartType(chart)}${path === undefined ? '' : `, saved as ${inLine(path)}`}]`;
 }
 
 function chartType(chart: Result['chart']): string {
   const type = chart !== null && typeof chart === 'object' && 'type' in chart ? chart['type'] : undefined;
-  return typeof type === 'string' && type !== 'unknown' ? `: ${type} chart` : '';
+  return typeof type === 'string' && type !== 'unknown' ? `: ${nameOf(type)} chart` : '';
 }
 
 function describeTable({ name, rows, columnCount, columns }: DataFrameSummary): string {
-  const listed = columns.slice(0, MAX_LISTED).map((column) => `${column.name} ${column.dtype}`);
+  const listed = columns.slice(0, MAX_LISTED).map((column) => `${nameOf(column.name)} ${nameOf(column.dtype)}`);
   const more = columnCount > listed.length ? `, and ${columnCount - listed.length} more` : '';
-  return `[table ${name}: ${rows} rows × ${columnCount} columns: ${listed.join(', ')}${more}]`;
+  return `[table ${nameOf(name)}: ${rows} rows × ${columnCount} columns: ${listed.join(', ')}${more}]`;
 }
 
 /** The rows as pandas prints them, unless the program printed them itself. */
 function rowsOf({ repr }: DataFrameSummary, { logs }: Execution): string[] {
-  return logs.stdout.includes(repr) ? [] : [shorten(escapeAnsi(repr), MAX_TABLE_CHARS)];
+  return logs.stdout.includes(repr) ? [] : [shorten(cleanText(repr), MAX_TABLE_CHARS)];
 }
 
 function files({ files: written }: Execution): string[] {
   if (written.length === 0) return [];
-  const named = written.map((file) => `${escapeAnsi(file.path)} (${file.sizeBytes} bytes)`);
-  return [`[files: ${listSome(named, MAX_LISTED)}]`];
+  const named = written.slice(0, MAX_LISTED).map((file) => `${inLine(file.path)} (${file.sizeBytes} bytes)`);
+  const more = written.length > MAX_LISTED ? `, and ${written.length - MAX_LISTED} more` : '';
+  return [`[files: ${named.join(', ')}${more}]`];
 }
 
 function ending({ outcome, error }: Execution, maxChars: number): string[] {
-  const traceback = error === undefined ? [] : [shorten(escapeAnsi(error.traceback).trimEnd(), maxChars * SHARE)];
+  const traceback = error === undefined ? [] : [shorten(cleanText(error.traceback).trimEnd(), maxChars * SHARE)];
   // The caller that cancelled the run knows where it stood.
   const shownTraceback = outcome.status === 'cancelled' ? [] : traceback;
   return [...shownTraceback, ...(hasEndedByItself(outcome) ? [] : [`[${describeOutcome(outcome)}]`])];
@@ -157,8 +176,9 @@ function unprotected({ unprotected: reason, remedy }: StateReceipt): string[] {
 }
 
 function listNames(names: readonly string[]): string {
-  return listSome(
-    names.map((name) => name.slice(0, MAX_NAME_CHARS)),
-    MAX_LISTED,
-  );
+  return listSome(names.map(nameOf), MAX_LISTED);
+}
+
+function nameOf(name: string): string {
+  return inLine(name, MAX_NAME_CHARS);
 }

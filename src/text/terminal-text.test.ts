@@ -21,11 +21,17 @@ test.for([
   ['asks the terminal', `${ESC}[6n${ESC}c`, '\\u{1b}[6n\\u{1b}c'],
   ['uses the controls of eight bits', '\u009B2J\u0090q\u009C', '\\u{9b}2J\\u{90}q\\u{9c}'],
   ['goes back over what was shown', 'a\b\u007F\u0000', 'a\\u{8}\\u{7f}\\u{0}'],
+  ['turns the writing direction', 'a\u202Eb\u2066c\u200F', 'a\\u{202e}b\\u{2066}c\\u{200f}'],
+  ['separates lines', 'a\u2028b\u2029', 'a\\u{2028}b\\u{2029}'],
   ['has private parameters', `${ESC}[?25m${ESC}[>4;1m`, '\\u{1b}[?25m\\u{1b}[>4;1m'],
   ['is longer than any real one', `${ESC}[${'1;'.repeat(60)}m`, `\\u{1b}[${'1;'.repeat(60)}m`],
 ])('a sequence that %s is shown as text, however it is split', ([, text = '', visible]) => {
   expect(shown(text)).toBe(visible);
   expect(shown(...text.split(''))).toBe(visible);
+});
+
+test('characters that only a model can see are shown', () => {
+  expect(shown('a\u{E0041}b')).toBe('a\\u{e0041}b');
 });
 
 test('a sequence may come in pieces, and styles are reset at the end', () => {

@@ -4,9 +4,13 @@ const STYLE = /^\u001B\[[\d;:]{0,64}m/u;
 /** The beginning of what may become a style sequence. */
 // oxlint-disable-next-line no-control-regex
 const UNFINISHED = /\u001B(?:\[[\d;:]{0,64})?$/u;
-/** Style sequences, and all control characters except tab, new line and carriage return. */
-// oxlint-disable-next-line no-control-regex
-const CONTROLS = /\u001B\[[\d;:]{0,64}m|[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/gu;
+/**
+ * Style sequences, all control characters except tab, new line and carriage return, and characters that change the
+ * writing direction, separate lines or cannot be seen.
+ */
+const CONTROLS =
+  // oxlint-disable-next-line no-control-regex
+  /\u001B\[[\d;:]{0,64}m|[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
 const RESET = '\u001B[0m';
 
 /**
@@ -34,7 +38,7 @@ export class TerminalText {
 
   #show(text: string): string {
     return text.replaceAll(CONTROLS, (control) => {
-      if (!STYLE.test(control)) return `\\u{${control.charCodeAt(0).toString(16)}}`;
+      if (!STYLE.test(control)) return `\\u{${(control.codePointAt(0) ?? 0).toString(16)}}`;
       this.#isStyled = !/^\D*0*m$/u.test(control);
       return control;
     });

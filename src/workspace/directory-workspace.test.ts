@@ -349,10 +349,11 @@ async function scratch(uid = UID): Promise<Scratch> {
 }
 
 test('a session that takes all permissions off its workspace keeps nobody out', () => {
+  const module = path.join(import.meta.dirname, 'directory-workspace.ts');
   const program = `
     import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
     import { tmpdir } from 'node:os';
-    import { DirectoryWorkspace } from '${import.meta.dirname}/directory-workspace.ts';
+    const { DirectoryWorkspace } = await import(process.argv[1]);
     const path = mkdtempSync(tmpdir() + '/workspace-');
     const workspace = new DirectoryWorkspace({ path, uid: process.getuid() });
     for (const mode of [0, 0o300]) {
@@ -362,7 +363,7 @@ test('a session that takes all permissions off its workspace keeps nobody out', 
       console.log((await workspace.list()).files.length, (statSync(path).mode & 0o777).toString(8));
     }
     rmSync(path, { recursive: true });`;
-  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+  const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program, module], {
     ...(IS_ROOT && { uid: NOBODY, gid: NOBODY }), // root may open anything
     encoding: 'utf8',
   });

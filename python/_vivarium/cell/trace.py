@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from types import TracebackType
 
@@ -15,6 +16,17 @@ _WIDE = 2  # so many times less of text beyond ASCII, which takes more bytes of 
 _CHAIN_LIMIT = 100  # of a longer chain of exceptions only the newest is shown
 _FRAME_LIMIT = 2_000  # of a deeper stack only head and tail are shown
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Where Python is, the longest path first. That of the system's own says nothing.
+_PREFIXES = sorted(
+    {
+        os.path.join(prefix, "")
+        for given in (sys.prefix, sys.base_prefix, sys.exec_prefix)
+        for prefix in (given, os.path.realpath(given))
+        if prefix not in ("/", "/usr", "/usr/local")
+    },
+    key=len,
+    reverse=True,
+)
 _cause, _context = BaseException.__dict__["__cause__"], BaseException.__dict__["__context__"]
 _frames = BaseException.__dict__["__traceback__"]
 
@@ -38,9 +50,16 @@ def describe(error: BaseException, note: str | None = None) -> Description:
         text = _format_simply(error, name, value)
     return {
         "name": name[:NAME_LIMIT],
-        "value": _bounded(value, VALUE_LIMIT),
-        "traceback": _bounded(printable(text), TRACEBACK_LIMIT) + (f"{note}\n" if note else ""),
+        "value": _bounded(_without_host_paths(value), VALUE_LIMIT),
+        "traceback": _bounded(_without_host_paths(printable(text)), TRACEBACK_LIMIT) + (f"{note}\n" if note else ""),
     }
+
+
+def _without_host_paths(text: str) -> str:
+    """Name files of the Python installation without saying where on the machine it is."""
+    for prefix in _PREFIXES:
+        text = text.replace(prefix, "<python>/")
+    return text
 
 
 def _bounded(text: str, limit: int) -> str:

@@ -1,8 +1,12 @@
 """Tests of describing exceptions."""
 
+import json
+import os
 import sys
 import unittest
+from unittest import mock
 
+from _vivarium.cell import trace
 from _vivarium.cell.source import prepare
 from _vivarium.cell.trace import TRACEBACK_LIMIT, VALUE_LIMIT, Description, describe
 
@@ -40,6 +44,16 @@ class Plain(unittest.TestCase):
         if sys.version_info >= (3, 13):  # shows the source of the call
             expected[2] = lines[2]
         self.assertEqual(lines, expected)
+
+    def test_files_of_python_are_named_without_their_place_on_the_machine(self) -> None:
+        with mock.patch.object(trace, "_PREFIXES", [os.path.dirname(os.path.dirname(json.__file__)) + "/"]):
+            error = raised_by('import json\njson.loads("{")')
+            named = raised_by(f"raise ValueError({json.__file__!r})")
+        self.assertIn('File "<python>/json/decoder.py", line ', error["traceback"])
+        self.assertNotIn(os.path.dirname(json.__file__), error["traceback"])
+        self.assertIn("json.loads", error["traceback"])
+        self.assertEqual(named["value"], "<python>/json/__init__.py")
+        self.assertNotIn("/usr/", trace._PREFIXES)
 
     def test_syntax_errors_have_a_caret_and_no_frames_of_ours(self) -> None:
         found = raised_by("x = 1\ny = = 2\n")

@@ -4,7 +4,7 @@ import { VivariumError } from '../../errors.ts';
 import { describeState } from '../../execution/description.ts';
 import type { Summary } from '../../execution/event.ts';
 import type { Session } from '../../host/session.ts';
-import { makeVisible } from '../../text/visible.ts';
+import { inLine, makeVisible } from '../../text/visible.ts';
 import { CellReader } from '../repl/cell-reader.ts';
 import { LineHistory } from '../repl/line-history.ts';
 import { dataDirOf, type SessionFlags } from '../session/flags.ts';
@@ -146,7 +146,9 @@ class CellRunner {
     switch (command) {
       case 'vars': {
         const variables = await this.#session.inspect();
-        const rows = variables.map(({ name, type, description }) => [name, type, description.split('\n')[0] ?? '']);
+        const rows = variables.map(({ name, type, description }) =>
+          [name, type, description].map((words) => inLine(words)),
+        );
         await stdout.relay(`${rows.length === 0 ? 'no variables' : alignColumns(rows)}\n`);
         await stdout.endRelay();
         break;

@@ -1,13 +1,11 @@
-import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { extensionOf } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFile } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import { Once } from '../../once.ts';
-import { outputName, RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
+import { freshFolder, outputName, RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { loadFigures, type LoadedFigure } from '../../tool/figures.ts';
-import { errnoOf } from '../../workspace/errno.ts';
 
 export interface OutputFolderOptions {
   readonly directory: string;
@@ -30,7 +28,7 @@ export class OutputFolder {
   constructor({ directory, overwrites = false, artifacts, report }: OutputFolderOptions) {
     const target = path.resolve(directory);
     this.#folder = new Once(async () =>
-      overwrites ? new RunFolder(target, { isReplacing: true }) : new RunFolder(await freshIn(target)),
+      overwrites ? new RunFolder(target, { isReplacing: true }) : await freshFolder(target),
     );
     this.#artifacts = artifacts;
     this.#report = report;
@@ -94,24 +92,6 @@ export class OutputFolder {
     } catch (error) {
       if (!(error instanceof VivariumError)) throw error;
       await this.#report(`${kind} ${name} is not kept: ${error.message}`);
-    }
-  }
-}
-
-/** The directory itself while nothing is in it, and otherwise a new one in it: a program cannot choose what it lies beside. */
-async function freshIn(directory: string): Promise<string> {
-  const found = await readdir(directory).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  });
-  if (found.length === 0) return directory;
-  for (let number = 1; ; number += 1) {
-    const fresh = path.join(directory, `vivarium-${number}`);
-    try {
-      await mkdir(fresh, { mode: 0o700 });
-      return fresh;
-    } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error;
     }
   }
 }

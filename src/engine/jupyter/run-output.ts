@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Event, Listener } from '../../execution/event.ts';
 import type { Json, Result, StreamBytes } from '../../execution/execution.ts';
+import { inLine } from '../../text/visible.ts';
 import { EventQueue } from '../event-queue.ts';
 import type { KernelMessage } from './kernel/message.ts';
 
@@ -16,7 +17,11 @@ const DisplayMetadata = z.object({
   vivarium: z.object({
     kind: z.enum(['result', 'display', 'figure']),
     chart: z.custom<Json>((value) => value !== undefined).nullable(),
-    title: z.string().max(1000).nullable(),
+    title: z
+      .string()
+      .max(1000)
+      .transform((title) => inLine(title))
+      .nullable(),
     picture: z.int().positive().nullable(),
   }),
 });

@@ -2,7 +2,7 @@ import { VivariumError } from '../../errors.ts';
 import type { Listener } from '../../execution/event.ts';
 import type { Json } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
-import { escapeAnsi } from '../../text/clean-text.ts';
+import { cleanText, escapeControls, inLine } from '../../text/visible.ts';
 import type { ActiveRun } from '../base-session.ts';
 import { within } from '../deadline.ts';
 import type { RunRequest } from '../engine.ts';
@@ -127,8 +127,7 @@ export class JupyterRun implements ActiveRun {
     if ('loss' in ending) return this.#lost(ending.loss);
     const found = answerIn(Finish, ending);
     const error = errorIn(reply);
-    if ('problem' in found && this.#stopCause === null)
-      return this.#lost(`${UNANSWERED}: ${found.problem.slice(0, 300)}`);
+    if ('problem' in found && this.#stopCause === null) return this.#lost(`${UNANSWERED}: ${inLine(found.problem)}`);
     const answer = 'answer' in found ? { ...found.answer, value: valueIn(found.answer.value) } : {};
     if ('answer' in found) this.#cut = found.answer.results;
     const report: RunReport = { ...NO_REPORT, unprotected: UNPROTECTED, error, ...answer };
@@ -179,9 +178,9 @@ function errorIn(reply: KernelReply): PythonError | null {
   const { ename: name, evalue: value, traceback } = reply;
   if (name === 'SystemExit' && ['', '0', 'None'].includes(value)) return null;
   return {
-    name: name.slice(0, MAX_VALUE_CHARS),
-    value: value.slice(0, MAX_VALUE_CHARS),
-    traceback: escapeAnsi(traceback.join('\n')).slice(0, MAX_TRACEBACK_CHARS),
+    name: inLine(name),
+    value: escapeControls(value.slice(0, MAX_VALUE_CHARS)),
+    traceback: cleanText(traceback.join('\n')).slice(0, MAX_TRACEBACK_CHARS),
   };
 }
 

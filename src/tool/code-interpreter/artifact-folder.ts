@@ -5,6 +5,7 @@ import { parseConfig } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import { Once } from '../../once.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
+import { errnoOf } from '../../workspace/errno.ts';
 import { closing } from '../../workspace/file-source.ts';
 import { isHiddenPath, isPlainPath, showName } from '../../workspace/names.ts';
 import type { FileSource } from '../../workspace/workspace.ts';
@@ -67,6 +68,24 @@ export class RunFolder {
     const size = await directory.write(name, source, { maxBytes, mustBeNew });
     this.#written.add(name);
     return { path: path.join(this.#directory, name), size };
+  }
+}
+
+/** The directory itself while nothing is in it, and otherwise a new one in it: a program must not choose its neighbours. */
+export async function freshFolder(directory: string): Promise<RunFolder> {
+  const found = await readdir(directory).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  if (found.length === 0) return new RunFolder(directory);
+  for (let number = 1; ; number += 1) {
+    const fresh = path.join(directory, `vivarium-${number}`);
+    try {
+      await mkdir(fresh, { mode: 0o700 });
+      return new RunFolder(fresh);
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') throw error;
+    }
   }
 }
 

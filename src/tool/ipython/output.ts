@@ -7,7 +7,7 @@ import { describeOutcome, describeState } from '../../execution/description.ts';
 import type { Execution, Result, StateReceipt } from '../../execution/execution.ts';
 import { hasEndedByItself } from '../../execution/outcome.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
-import { escapeAnsi } from '../../text/clean-text.ts';
+import { cleanText } from '../../text/visible.ts';
 import { joinLines } from '../../text/excerpt.ts';
 import type { ActionItem } from '../action/contract.ts';
 
@@ -41,7 +41,7 @@ export function describeFailure({ outcome, error, state }: Execution, text: stri
     return joinLines([text, `Timeout. No response after ${timeoutS} seconds.`, restart]);
   }
   const end = hasEndedByItself(outcome) ? '' : sentence(describeOutcome(outcome, 'the run'));
-  return joinLines([text, escapeAnsi(error?.traceback ?? ''), end, restart]);
+  return joinLines([text, cleanText(error?.traceback ?? ''), end, restart]);
 }
 
 /** Tells what happened to the state of a session before a run that itself succeeded; empty if nothing did. */

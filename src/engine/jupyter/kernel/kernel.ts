@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
 import { Once } from '../../../once.ts';
+import { inLine } from '../../../text/visible.ts';
 import { fields, text, type Shape } from '../../shape.ts';
 import type { JupyterServer } from '../server/server.ts';
 import { KernelChannel, type KernelRequest } from './channel.ts';
@@ -132,7 +133,7 @@ export class Kernel {
     if ('problem' in found) {
       throw new VivariumError(
         'JUPYTER_REFUSED',
-        `The kernel "${name}" of the Jupyter server at ${this.#server.address} cannot be used: ${found.problem.slice(0, 500)}. ` +
+        `The kernel "${name}" of the Jupyter server at ${this.#server.address} cannot be used: ${inLine(found.problem)}. ` +
           'It must be an IPython kernel (ipykernel) on Python 3.10 or later; choose another with `kernelName`.',
       );
     }

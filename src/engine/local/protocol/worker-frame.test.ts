@@ -308,3 +308,17 @@ test('a complaint names a field and nothing that a session has said', () => {
   for (const header of wrong)
     expect(() => read(header)).toThrow(/^(an unknown frame|a wrong (result.data|done.variables.added))$/);
 });
+
+test('words that become part of receipts are one short line, and errors have no orders for a terminal', () => {
+  const evil = `x\n\u001B[2J\u0007${'y'.repeat(900)}`;
+  const sentence = String.raw`x \u{7}${'y'.repeat(900)}`.slice(0, 300) + '…';
+  expect(read({ type: 'unprotected', reason: evil })).toMatchObject({ reason: sentence });
+  expect(read({ type: 'resumed', pid: 2, files: evil })).toMatchObject({ files: sentence });
+  expect(read({ type: 'result', id: 'a', kind: 'figure', data: {}, title: evil })).toMatchObject({ title: sentence });
+  const error = { name: evil, value: '\u0007', traceback: 'a\n\u001B[2J\u202E' };
+  expect(read({ type: 'done', id: 'a', unprotected: evil, remedy: evil, error })).toMatchObject({
+    unprotected: sentence,
+    remedy: sentence,
+    error: { name: sentence, value: String.raw`\u{7}`, traceback: `a\n${String.raw`\u{1b}[2J\u{202e}`}` },
+  });
+});

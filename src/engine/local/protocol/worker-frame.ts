@@ -13,6 +13,7 @@ import {
   flag,
   integer,
   listOf,
+  made,
   matching,
   oneOf,
   orNull,
@@ -23,6 +24,7 @@ import {
   type Shape,
   type Shaped,
 } from '../../shape.ts';
+import { escapeControls, inLine } from '../../../text/visible.ts';
 import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
@@ -33,7 +35,10 @@ const MAX_MIME_CHARS = 200;
 const MAX_PLAIN_CHARS = 100_000;
 const PLAIN = 'text/plain';
 const Id = text(200);
-const Sentence = text(1000);
+/** Foreign words that become part of receipts. */
+const Sentence = made(text(1000), (words) => inLine(words));
+/** Whoever shows an error need not clean it again. */
+const ErrorText = (maxChars: number): Shape<string> => made(text(maxChars), escapeControls);
 const Reason = usually(orNull(Sentence), () => null);
 const Parts = usually(listOf(pair(text(MAX_MIME_CHARS), integer()), MAX_FORMS), () => []);
 const ChartBytes = usually(integer(0, MAX_CHART_BYTES), () => 0);
@@ -80,7 +85,10 @@ const HEADERS = {
   saved: fields({ id: Id, chartBytes: ChartBytes, ...SavedFields }),
   done: fields({
     id: Id,
-    error: usually(orNull(fields({ name: Sentence, value: text(20_000), traceback: text(100_000) })), () => null),
+    error: usually(
+      orNull(fields({ name: Sentence, value: ErrorText(20_000), traceback: ErrorText(100_000) })),
+      () => null,
+    ),
     memory: Off,
     changed: Off,
     results: usually(orNull(ResultsCut), () => null),
