@@ -7,8 +7,7 @@ import { expect, test } from 'vitest';
 import { Chance } from '../e2e/engine/chance.ts';
 
 const MAIN = path.join(import.meta.dirname, 'main.ts');
-/** Other tests run at the same time, so that a session may have to wait for a processor. */
-const SHORT = ['--frames', '1000', '--most-ms', '10000'];
+const SHORT = ['--frames', '1000'];
 const { seed } = new Chance();
 
 /** In a process of its own: an error that nobody catches ends it. */

@@ -12,27 +12,26 @@ const { values } = parseArgs({
   options: {
     frames: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
-    /** The longest that another session may wait for an answer. */
-    'most-ms': { type: 'string', default: '1000' },
   },
 });
 const options = { frames: Number(values.frames), seed: Number(values.seed) };
 const { python } = await choosePython(parseConfig({}));
 say(`seed ${options.seed}: ${options.frames} messages on each protocol`);
-const witness = await Witness.start(Number(values['most-ms']));
+const witness = await Witness.start();
 const protocols: Readonly<Record<string, () => Promise<FuzzOutcome>>> = {
   'worker to host': () => fuzzWorkerFrames(options, witness.laboratory),
   'pid 1 to zygote': () => fuzzLifelines(options, python),
   'zygote to host': () => fuzzZygoteEvents(options),
 };
 const problems: string[] = [];
-for (const [name, fuzz] of Object.entries(protocols)) {
+const running = Object.entries(protocols).map(async ([name, fuzz]) => {
   const startedAt = performance.now();
   const outcome = await fuzz();
   const counts = Object.entries(outcome.counts).map(([what, count]) => `${count} ${what}`);
   say(`${name}: ${counts.join(', ')} in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
   problems.push(...outcome.problems.map((problem) => `${name}: ${problem}`));
-}
+});
+await Promise.all(running);
 await witness[Symbol.asyncDispose]();
 say(witness.summary);
 problems.push(...witness.problems);

@@ -36,7 +36,9 @@ class Surveyor:
         self._settings = settings
         processes = Processes()
         self._following = Following(settings.sessions, processes)
-        self._watch = Watch(settings.forked_name, processes, self._following, self._report_overstepping)
+        self._watch = Watch(
+            settings.forked_name, processes, self._following, self._report_overstepping, self._report_unmeasured
+        )
         self._epoll = select.epoll()
         self._operations: dict[str, Callable[[dict[str, Any]], object]] = {
             "watch": self._add_watch,
@@ -79,11 +81,12 @@ class Surveyor:
         except Closed:
             raise
         except Exception as error:
-            problem = f"{type(error).__name__}: {error}"[:MAX_PROBLEM]
+            if "request" not in message:
+                self._report_unmeasured(message.get("enclosure", ""), error)
+                return
+            problem = _describe(error)
         if "request" in message:
             self._channel.send({"event": "answer", "request": message["request"], "problem": problem, "value": value})
-        elif problem is not None:
-            self._channel.send({"event": "unmeasured", "enclosure": message.get("enclosure", ""), "problem": problem})
 
     def _add_watch(self, order: dict[str, Any]) -> None:
         place = order["place"]
@@ -107,6 +110,14 @@ class Surveyor:
     def _remove_watch(self, order: dict[str, Any]) -> None:
         self._watch.remove(order["enclosure"])
 
+    def _report_unmeasured(self, name: str, error: Exception) -> None:
+        """Report that a session cannot be held to its limits. The host ends it."""
+        self._channel.send({"event": "unmeasured", "enclosure": name, "problem": _describe(error)})
+
     def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
         """Report that a limit was passed. The host decides what happens, as it does at a timeout."""
         self._channel.send({"event": "overstepped", "enclosure": name, "cause": cause, "leftovers": leftovers})
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_PROBLEM]

@@ -98,11 +98,13 @@ class Watch:
         processes: Processes,
         following: Following,
         overstepped: Callable[[str, str, int], None],
+        unmeasured: Callable[[str, Exception], None],
     ) -> None:
         self._processes = processes
         self._following = following
         self._forked_name = forked_name
         self._overstepped = overstepped
+        self._unmeasured = unmeasured
         self._watched: dict[str, WatchedEnclosure] = {}
         self._tolerated: dict[str, int] = {}  # sizes of directories over their limit, which may only shrink
         self._priorities = Priorities()
@@ -178,6 +180,10 @@ class Watch:
             cause = self._judge(watched, disk_s)
         except OSError:  # out of descriptors, for one: look again next time
             cause = None
+        except Exception as error:  # one that cannot be measured is not left alone, and the others are measured on
+            self.remove(watched.name)
+            self._unmeasured(watched.name, error)
+            return
         if cause is not None:
             self.remove(watched.name)
             self._overstepped(watched.name, cause, watched.last.leftovers)

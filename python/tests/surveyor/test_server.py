@@ -201,6 +201,15 @@ class SurveyorTest(unittest.TestCase):
         self.assertEqual(self.hear()["event"], "unmeasured")
         self.assertEqual(self.hear(), overstep(busy, "cpu"))
 
+    def test_a_session_that_cannot_be_measured_is_told_and_the_others_are_measured_on(self) -> None:
+        self.host.setblocking(True)
+        strange, busy = self.start(BUSY), self.start(BUSY)
+        self.order("watch", strange, memoryBytes="much")
+        unmeasured = self.hear()
+        self.assertEqual((unmeasured["event"], unmeasured["enclosure"]), ("unmeasured", f"s{strange}"))
+        self.order("watch", busy, cpuMs=200)
+        self.assertEqual(self.hear(), overstep(busy, "cpu"))
+
     def test_it_ends_with_its_host(self) -> None:
         self.host.close()
         deadline = time.monotonic() + 10
