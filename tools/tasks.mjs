@@ -23,6 +23,7 @@ export const TASKS = {
   bench: { needsPython: true, run: ({ run, args }) => run('node', ['bench/main.ts', ...args]) },
   chaos: { needsPython: true, run: ({ run, args }) => run('node', ['test/chaos/main.ts', ...args]) },
   fuzz: { needsPython: true, run: ({ run, args }) => run('node', ['test/fuzz/main.ts', ...args]) },
+  siege: { needsPython: true, run: ({ run, args }) => run('node', ['test/siege/main.ts', ...args]) },
   'docs:check': { needsPython: true, run: ({ run, args }) => run('vitest', ['run', 'test/docs', ...args]) },
   picture: { needsPython: true, run: ({ run }) => run('node', ['tools/picture.ts']) },
   setup: { needsPython: true, run: () => 0 },

@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "threads": ("confine", "record", "values"),
     "worker": ("cell", "changes", "confine", "display", "ledger", "record", "threads", "values", "protocol"),
     "channel": ("values", "protocol"),
-    "surveyor": ("changes", "channel", "record", "values", "protocol"),
+    "surveyor": ("changes", "channel", "confine", "record", "values", "protocol"),
     "zygote": ("channel", "confine", "enclosure", "record", "values", "protocol", "surveyor", "worker"),
     "jupyter": ("cell", "display", "ledger", "values"),
     "payloads": (),

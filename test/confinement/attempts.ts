@@ -3,6 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const ATTEMPTS = path.join(import.meta.dirname, 'attempts');
+/** How long attempts that are made at the same time get. */
+const SIEGE_S = 3;
 const PROPS = path.join(import.meta.dirname, 'props');
 
 /** Who decides whether an attempt got out: its own word, or a look from outside. */
@@ -39,6 +41,15 @@ export function programOf(attempt: Attempt, host: Host): string {
   const text = readFileSync(path.join(ATTEMPTS, `${attempt.group}.py`), 'utf8');
   if (/^BARE = True$/m.test(text)) return bareProgram(attempt, text);
   return `${introduce(host)}${text}\n\nreport(${attempt.name})\n`;
+}
+
+/** A program that makes several attempts at the same time, each in a process of its own. */
+export function programOfAll(chosen: readonly Attempt[], host: Host): string {
+  const groups = [...new Set(chosen.map(({ group }) => group))];
+  const texts = groups.map((group) => readFileSync(path.join(ATTEMPTS, `${group}.py`), 'utf8'));
+  const names = chosen.map(({ name }) => name).join(', ');
+  const start = `for each in (${names}):\n    if os.fork() == 0:\n        try:\n            each()\n        finally:\n            os._exit(0)`;
+  return `${introduce(host)}${texts.join('\n\n')}\n\n${start}\ntime.sleep(${SIEGE_S})\n`;
 }
 
 /** Only the function: a program that touches as little memory as it can. */

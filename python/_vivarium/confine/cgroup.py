@@ -9,6 +9,9 @@ from _vivarium.confine import hierarchy, textfile
 from _vivarium.record import Record
 
 _NO_SWAP = "memory.swap.max"
+# With v1, buffers of TCP are counted apart from everything else. They come out of one stock for the whole machine.
+_TCP = "memory.kmem.tcp.limit_in_bytes"
+_TCP_BYTES = 32 << 20
 
 
 class Group(Record):
@@ -36,6 +39,8 @@ class Group(Record):
             _write_all(directory, names, memory_bytes)
         except OSError:  # the limit of memory cannot exceed that with swap, so raising takes the other order
             _write_all(directory, names[::-1], memory_bytes)
+        if os.path.exists(f"{directory}/{_TCP}"):
+            _write(f"{directory}/{_TCP}", min(memory_bytes, _TCP_BYTES))
 
     def set_processes(self, processes: int) -> None:
         """Limit processes and threads. Without the controller, RLIMIT_NPROC is the only limit."""

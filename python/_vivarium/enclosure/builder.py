@@ -209,6 +209,9 @@ def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
     network = 0 if request["network"] else kernel.NEWNET
     kernel.unshare(kernel.NEWUSER | kernel.NEWPID | kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | network)
     identity.map_ids(INSIDE_ID, uid, gid)
+    limits.limit_user()
+    if network:
+        limits.limit_network()
 
 
 def _stage_mounts(request: dict) -> None:

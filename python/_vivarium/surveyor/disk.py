@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from _vivarium.surveyor.following import Following
+from _vivarium.surveyor.unnamed import unnamed_files
 
 MAX_ENTRIES = 200_000
 # Directories that are held open at a time. Only nested ones that have siblings need that.
@@ -16,10 +17,14 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_
 
 
 class DiskMeter:
-    """Walks a tree again and again, by descriptors: names lead nowhere but into the directory at hand."""
+    """Walks a tree again and again, by descriptors: names lead nowhere but into the directory at hand.
 
-    def __init__(self, path: str, following: Following) -> None:
+    Files without a name count as well, if one of the processes that `pids` tells holds them.
+    """
+
+    def __init__(self, path: str, following: Following, pids: Callable[[], list[int]]) -> None:
         self._following = following
+        self._pids = pids
         self.is_measured = False
         self.total = 0  # of the last walk that came to its end
         self.path = path
@@ -55,20 +60,12 @@ class DiskMeter:
                 return True
             if time.monotonic() > deadline:
                 return False
-        if self._walk is not None and not self._is_too_deep:
-            self._following.keep_size(self.path, (self._bytes, self._entries))
         self._walk = None
         self.total = self._bytes
         self.is_measured, self._is_stale = not self._is_stale, False
         return stop_when_over and self._is_over()
 
     def _begin(self) -> Iterator[None]:
-        """Walk again, unless it is known that the last walk would find the same."""
-        known = self._following.size(self.path)
-        if known is not None:
-            self._bytes, self._entries = known
-            return iter(())
-        self._following.begin_measuring(self.path)
         self._walk = self._walk_once()
         return self._walk
 
@@ -76,9 +73,29 @@ class DiskMeter:
         return self._bytes > self.max_bytes or self._entries > MAX_ENTRIES or self._is_too_deep
 
     def _walk_once(self) -> Iterator[None]:
-        """Count everything below the root, one entry at a time."""
+        """Count what is there, one entry at a time, but not the tree if the last walk would find the same."""
         self._bytes = self._entries = 0
         self._is_too_deep = False
+        known = self._following.size(self.path)
+        if known is not None:
+            self._bytes, self._entries = known
+        else:
+            self._following.begin_measuring(self.path)
+            yield from self._walk_tree()
+            if not self._is_too_deep:
+                self._following.keep_size(self.path, (self._bytes, self._entries))
+        yield from self._count_unnamed()
+
+    def _count_unnamed(self) -> Iterator[None]:
+        try:
+            device = os.lstat(self.path).st_dev
+        except OSError:  # the session has ended
+            return
+        for size in unnamed_files(self._pids(), device):
+            self._bytes += size
+            yield
+
+    def _walk_tree(self) -> Iterator[None]:
         pending: list[tuple[int, list[str]]] = []  # open directories, and the directories in each that are still to do
         try:
             directory = _open(self.path, None)

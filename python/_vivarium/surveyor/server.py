@@ -21,7 +21,6 @@ class SurveySettings(Record):
     """What the surveyor has to know of its zygote."""
 
     sessions: str  # the directory that holds the homes of all sessions
-    forked_name: str  # what processes are called that the zygote has forked
 
 
 class Surveyor:
@@ -36,9 +35,7 @@ class Surveyor:
         self._settings = settings
         processes = Processes()
         self._following = Following(settings.sessions, processes)
-        self._watch = Watch(
-            settings.forked_name, processes, self._following, self._report_overstepping, self._report_unmeasured
-        )
+        self._watch = Watch(processes, self._following, self._report_overstepping, self._report_unmeasured)
         self._epoll = select.epoll()
         self._operations: dict[str, Callable[[dict[str, Any]], object]] = {
             "watch": self._add_watch,

@@ -12,25 +12,16 @@ from collections.abc import Callable
 from _vivarium.record import Fields
 from _vivarium.surveyor.disk import DiskMeter
 from _vivarium.surveyor.following import Following
+from _vivarium.surveyor.memory import held_bytes, most_bytes, shared_bytes_of
 from _vivarium.surveyor.priorities import Priorities, TerminalSession
-from _vivarium.surveyor.processes import (
-    Place,
-    Processes,
-    Sample,
-    anonymous_and_shared_bytes,
-    inner_pid,
-    main_thread_s,
-    parent_pid,
-    processor_s,
-    sample,
-    shared_bytes_of,
-)
+from _vivarium.surveyor.processes import Place, Processes, Sample, inner_pid, main_thread_s, processor_s, sample
+from _vivarium.surveyor.sockets import Sockets
 
 TICK_S = 0.1
 # The longest pauses between looks at a quiet enclosure: one in which a process may wake up at any time, and any other.
 LIGHT_SLEEP_S = 1.0
 DEEP_SLEEP_S = 5.0
-# A worker has two twins at most. One that was just forked is not known to the host yet, and has done nothing so far.
+# A worker has two twins at most, of which one that was just forked is not known to the host yet.
 MOST_TWINS = 2
 TWIN_CPU_S = 0.03
 MEMORY_SLACK = 64 << 20  # above the limit of the clean MemoryError, so that the clean one comes first
@@ -94,15 +85,14 @@ class Watch:
 
     def __init__(
         self,
-        forked_name: str,
         processes: Processes,
         following: Following,
         overstepped: Callable[[str, str, int], None],
         unmeasured: Callable[[str, Exception], None],
     ) -> None:
         self._processes = processes
+        self._sockets = Sockets()
         self._following = following
-        self._forked_name = forked_name
         self._overstepped = overstepped
         self._unmeasured = unmeasured
         self._watched: dict[str, WatchedEnclosure] = {}
@@ -110,13 +100,13 @@ class Watch:
         self._priorities = Priorities()
         self._priorities.go_first()
         self._not_before_s = 0.0
-        self._inherited_bytes = 0
 
     def add(self, name: str, place: Place, home: str, limits: Limits) -> None:
         """Watch an enclosure from now on. This replaces an earlier order for it."""
         watched = self._watched.get(name)
         if watched is None:
-            watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home, self._following))
+            disk = DiskMeter(home, self._following, lambda: self._pids_of(name))
+            watched = self._watched[name] = WatchedEnclosure(name, place, disk)
         was_resting = watched.limits.is_resting
         if was_resting and not limits.is_resting and not watched.disk.is_measured:
             limits.tolerates_found = True  # a run is held to what earlier ones left, and that is not known yet
@@ -174,6 +164,10 @@ class Watch:
                 break
         self._priorities.change()
         self._not_before_s = time.monotonic() + PAUSE * (time.process_time() - used)
+
+    def _pids_of(self, name: str) -> list[int]:
+        watched = self._watched.get(name)
+        return self._processes.of(watched.place) if watched is not None else []
 
     def _look_once(self, watched: WatchedEnclosure, disk_s: float) -> None:
         try:
@@ -239,12 +233,13 @@ class Watch:
         watched.disk.max_bytes = max(limit, tolerated)
 
     def _look(self, watched: WatchedEnclosure) -> Measurement:
-        """Look at every process once. What it shares with others is told apart only where the sum may be too much."""
+        """Look at every process once."""
         seen = Measurement(cpu_s=0.0)
         hastened: int | None = None
+        worker = 0
         samples: list[Sample] = []
+        twins: list[Sample] = []
         counted: list[Sample] = []
-        copies: list[Sample] = []
         known, watched.inner = watched.inner, {}
         for pid in self._processes.of(watched.place):
             found = sample(pid)
@@ -255,9 +250,11 @@ class Watch:
             number = watched.inner[key] = known.get(key) or inner_pid(pid)
             seen.cpu_s += found.cpu_s
             if number in watched.limits.dormant and number != watched.limits.worker:
-                continue  # twins do not count as use of memory
+                twins.append(found)
+                continue
             counted.append(found)
             if number == watched.limits.worker:
+                worker = pid
                 seen.threads = found.threads
                 if watched.limits.is_stopping:
                     hastened = found.session
@@ -265,29 +262,36 @@ class Watch:
                 seen.busy_s = main_thread_s(pid) if watched.limits.busy_s is not None else 0.0
             elif not found.is_ended and number != 1 and pid != watched.place.pid1:  # a subreaper has any number
                 seen.leftovers += 1
-                if found.name == self._forked_name and found.cpu_s <= TWIN_CPU_S:
-                    copies.append(found)
         watched.terminals = self._priorities.judge(watched.name, watched.place, samples, watched.terminals, hastened)
-        seen.memory_bytes = sum(found.resident_bytes for found in counted)
-        if seen.memory_bytes > watched.limits.memory_bytes:
-            # What such a process holds is that of its parent, and a run must not be ended for its own twin.
-            twins = sorted(copies, key=lambda one: one.resident_bytes)[-MOST_TWINS:]
-            others = [one for one in counted if one not in twins]
-            seen.memory_bytes = self._memory_bytes(others, watched.place.group)
+        seen.memory_bytes = _memory_bytes(watched, counted, twins, worker)
+        if watched.place.group is None:  # which would count them
+            seen.memory_bytes += self._sockets.used_bytes([one.pid for one in samples])
         return seen
 
-    def _memory_bytes(self, counted: list[Sample], group: str | None) -> int:
-        """Return the memory of processes without files, and without what they share with the zygote.
 
-        What they share with each other counts once where a control group knows how much that is.
-        """
-        if not self._inherited_bytes:  # the zygote has all its libraries by now
-            self._inherited_bytes = anonymous_and_shared_bytes(parent_pid())[0]
-        total = each_shared = 0
-        for found in counted:
-            anonymous, shared = anonymous_and_shared_bytes(found.pid)
-            inherited = self._inherited_bytes if found.name == self._forked_name else 0
-            total += max(0, anonymous - inherited)
-            each_shared += shared
-        all_shared = shared_bytes_of(group) if group is not None else None
-        return total + (each_shared if all_shared is None else all_shared)
+def _memory_bytes(watched: WatchedEnclosure, counted: list[Sample], twins: list[Sample], worker: int) -> int:
+    """Return the memory of an enclosure. What is shared is told apart only where the quick sum may be too much."""
+    limit, group = watched.limits.memory_bytes, watched.place.group
+    quick = sum(map(most_bytes, counted)) + sum(max(0, most_bytes(twin) - limit) for twin in twins)
+    if quick <= limit:
+        return quick
+    unknown = _unknown_twins(counted, worker, MOST_TWINS - len(twins))
+    shared = shared_bytes_of(group) if group is not None else None
+    total = shared or 0
+    for one in counted:
+        if one not in unknown:
+            total += held_bytes(one, with_shared=shared is None)
+    # A twin has what its worker had, so it cannot have more than the limit. What calls itself one and has more counts.
+    for twin in (*twins, *unknown):
+        if most_bytes(twin) > limit:
+            total += max(0, held_bytes(twin, with_shared=shared is None) - limit)
+    return total
+
+
+def _unknown_twins(counted: list[Sample], worker: int, most: int) -> list[Sample]:
+    """Return what may be twins that the host does not know yet: a run must not be ended for its own twin.
+
+    They are forks of the worker that have hardly run, and so few that a program gains nothing by making some.
+    """
+    forks = [one for one in counted if one.parent == worker and not one.is_ended and one.cpu_s <= TWIN_CPU_S]
+    return sorted(forks, key=lambda one: one.resident_bytes)[-most:] if most > 0 else []

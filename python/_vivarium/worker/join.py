@@ -174,7 +174,11 @@ def _close_walls(settings: WorkerSettings, admission: Admission) -> None:
 
 def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
     """The filter of such a session; asked for once in the zygote, every worker finds it made."""
-    families = () if level == "landlock" and not network else (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+    families: tuple[int, ...] = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+    if level == "landlock" and not network:
+        families = ()
+    elif not network and not shared_memory:  # buffers of TCP come out of one stock for the whole machine
+        families = (socket.AF_UNIX,)
     return seccomp.assemble(shared_memory=shared_memory, families=families, own_pids=level == "namespaces")
 
 

@@ -8,7 +8,7 @@ import signal
 
 from _vivarium.confine import kernel
 from _vivarium.values.hints import NoReturn
-from _vivarium.zygote.setup import FORKED_NAME, Setup
+from _vivarium.zygote.setup import Setup
 
 CHANNEL = 4
 NAME = b"viv-surveyor"
@@ -40,4 +40,4 @@ def _become_surveyor(setup: Setup, token: bytes) -> NoReturn:
     channel = Channel(CHANNEL)
     if token:
         channel.skip_past(token)
-    Surveyor(channel, SurveySettings(sessions=setup.sessions, forked_name=FORKED_NAME)).serve()
+    Surveyor(channel, SurveySettings(sessions=setup.sessions)).serve()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -25,12 +27,49 @@ class DiskMeterTest(unittest.TestCase):
         self.tree, self.outside = f"{self.base}/tree", f"{self.base}/outside"
         os.mkdir(self.tree)
         os.mkdir(self.outside)
-        self.meter = DiskMeter(self.tree, Following(self.base, Processes()))
+        self.meter = DiskMeter(self.tree, Following(self.base, Processes()), lambda: [os.getpid()])
         self.meter.max_bytes = MB
 
     def write(self, path: str, size: int) -> None:
         with open(path, "wb") as file:
             file.write(b"x" * size)
+
+    def test_files_without_a_name_count_once_as_long_as_they_are_open_or_mapped(self) -> None:
+        fds = []
+        for name in ("open", "mapped"):
+            self.write(f"{self.tree}/{name}", MB)
+            fds.append(os.open(f"{self.tree}/{name}", os.O_RDWR))
+            os.unlink(f"{self.tree}/{name}")
+        fds.append(os.dup(fds[0]))
+        self.assertEqual(self.measured_again(), 2 * MB)
+        area = mmap.mmap(fds[1], MB)
+        os.close(fds[1])  # the mapping has a descriptor of its own
+        self.assertEqual(self.measured_again(), 2 * MB)
+        for fd in (fds[0], fds[2]):
+            os.close(fd)
+        area.close()
+        self.assertEqual(self.measured_again(), 0)
+
+    def test_a_file_that_is_only_mapped_counts(self) -> None:
+        program = (
+            "import ctypes, os, sys\n"
+            f"fd = os.open({self.tree!r} + '/mapped', os.O_RDWR | os.O_CREAT)\n"
+            f"os.write(fd, bytes({MB}))\n"
+            "libc = ctypes.CDLL(None)\n"
+            "libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]\n"
+            f"libc.mmap(None, {MB}, 1, 1, fd, 0)\n"
+            f"os.close(fd); os.unlink({self.tree!r} + '/mapped')\n"
+            "print(flush=True); sys.stdin.read()"
+        )
+        with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            meter = DiskMeter(self.tree, Following(self.base, Processes()), lambda: [child.pid])
+            self.assertEqual(meter.measure(LONG_S), MB)
+
+    def measured_again(self) -> int | None:
+        self.meter.expire()
+        return self.meter.measure(LONG_S)
 
     def open_fds(self) -> int:
         return len(os.listdir("/proc/self/fd"))
@@ -60,7 +99,8 @@ class DiskMeterTest(unittest.TestCase):
         os.symlink(self.outside, f"{self.base}/link")
         self.write(f"{self.outside}/large", 4 * MB)
         for name in ("link", "missing"):
-            self.assertEqual(DiskMeter(f"{self.base}/{name}", Following(self.base, Processes())).measure(LONG_S), 0)
+            meter = DiskMeter(f"{self.base}/{name}", Following(self.base, Processes()), list)
+            self.assertEqual(meter.measure(LONG_S), 0)
 
     def test_a_very_deep_tree_takes_few_descriptors_and_is_measured_whole(self) -> None:
         directory = os.open(self.tree, os.O_RDONLY)

@@ -166,13 +166,13 @@ class FollowingTest(unittest.TestCase):
 
     def test_a_quiet_home_is_measured_once(self) -> None:
         self.begin()
-        meter = DiskMeter(str(self.home), self.following)
+        meter = DiskMeter(str(self.home), self.following, list)
         meter.max_bytes = 1 << 30
         first = meter.measure(LONG_S)
         with mock.patch.object(os, "scandir", side_effect=AssertionError("walked again")):
             meter.expire()
             self.assertEqual(meter.measure(LONG_S), first)
-            again = DiskMeter(str(self.home), self.following)
+            again = DiskMeter(str(self.home), self.following, list)
             self.assertEqual(again.measure(LONG_S), first)
         (self.home / "rollback/copy").write_bytes(bytes(100_000))
         self.assertGreater(meter.measure(LONG_S) or 0, (first or 0) + 90_000)

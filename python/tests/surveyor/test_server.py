@@ -23,7 +23,6 @@ FILLING = "held = bytearray(300 << 20)\nimport time\ntime.sleep(60)"
 # Holds nearly what it may, and forks copies, which end with it: as they are, or such that write to their memory.
 FORKING = """
 import os, time
-open("/proc/self/comm", "w").write("forked")
 held = bytearray(b"x") * (140 << 20)
 parent = os.getpid()
 for _ in range({copies}):
@@ -31,6 +30,34 @@ for _ in range({copies}):
         held[::{step}] = bytes(len(held[::{step}]))
         while os.getppid() == parent: time.sleep(0.1)
         os._exit(0)
+time.sleep(60)
+"""
+
+LEADERLESS = """
+import ctypes, threading, time
+def fill():
+    held = bytearray(b"x") * (200 << 20)
+    time.sleep(60)
+threading.Thread(target=fill).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[__import__("os").uname().machine], 0)
+"""
+TABLES = """
+import ctypes, mmap, time
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
+area = mmap.mmap(-1, 100 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+for start in range(0, len(area), 2 << 20): area[start]
+time.sleep(60)
+"""
+SOCKETS = """
+import socket, time
+ends, sent = [], 0
+while sent < 200 << 20:
+    ends += socket.socketpair()
+    ends[-2].setblocking(False)
+    try:
+        while True: sent += ends[-2].send(bytes(4096))
+    except BlockingIOError:
+        pass
 time.sleep(60)
 """
 
@@ -47,7 +74,7 @@ class SurveyorTest(unittest.TestCase):
         self.surveyor = os.fork()
         if self.surveyor == 0:
             self.host.close()
-            Surveyor(Channel(theirs.detach()), SurveySettings(self.sessions, "forked")).serve()
+            Surveyor(Channel(theirs.detach()), SurveySettings(self.sessions)).serve()
         theirs.close()
         self.addCleanup(self.host.close)
         self.addCleanup(os.waitpid, self.surveyor, 0)
@@ -102,10 +129,17 @@ class SurveyorTest(unittest.TestCase):
 
     def test_copies_that_are_too_many_or_have_done_something_count(self) -> None:
         self.host.setblocking(True)
-        for copies, step in ((3, 140 * MB), (2, 1)):
+        for copies, step in ((3, 4096), (2, 1)):
             forking = self.start(FORKING.format(copies=copies, step=step))
             self.order("watch", forking)
             self.assertEqual(self.hear() | {"leftovers": 0}, overstep(forking, "memory"))
+
+    def test_memory_counts_behind_a_leader_that_has_ended_in_page_tables_and_in_sockets(self) -> None:
+        self.host.setblocking(True)
+        for program in (LEADERLESS, TABLES, SOCKETS):
+            greedy = self.start(program)
+            self.order("watch", greedy)
+            self.assertEqual(self.hear() | {"leftovers": 0}, overstep(greedy, "memory"))
 
     def write(self, size: int) -> None:
         with open(f"{self.sessions}/home/file", "ab") as file:

@@ -1,9 +1,13 @@
 """Using more memory than a session may have: `HOST["memoryMb"]`, several times over."""
 
+import contextlib
 import tempfile
 
 TOO_MUCH_MIB = HOST["memoryMb"] * 6
 PAGES = b"x" * MIB
+# Each child stays below the limit of one process.
+EACH_MIB = max(1, HOST["memoryMb"] * 3 // 4)
+CHILDREN = TOO_MUCH_MIB // EACH_MIB + 1
 
 
 @attempt
@@ -67,24 +71,7 @@ def fill_tmp():
 @attempt
 def fill_children():
     """Have many children that each stay below the limit."""
-    each = max(1, HOST["memoryMb"] * 3 // 4)
-    read_end, write_end = os.pipe()
-    children = []
-    for _ in range(TOO_MUCH_MIB // each + 1):
-        children.append(os.fork())
-        if children[-1] == 0:
-            try:
-                kept = [bytearray(PAGES) for _ in range(each)]
-                os.write(write_end, b"." * (len(kept) > 0))
-                time.sleep(5)
-            finally:
-                os._exit(0)
-    os.close(write_end)
-    time.sleep(1.5)
-    full = os.read(read_end, 100) if _is_readable(read_end) else b""
-    alive = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
-    end_children(alive)
-    return len(full) == len(children) == len(alive)
+    return _all_get_full(_fill_and_wait)
 
 
 @attempt
@@ -108,20 +95,106 @@ def fill_thread_stacks():
                 thread.join()
 
 
-@attempt(guard="cgroup")
+@attempt
+def fill_behind_ended_leaders():
+    """Have children whose main thread has ended, so that most of /proc says nothing of their memory."""
+
+    def fill(done):
+        threading.Thread(target=_fill_and_wait, args=(done,)).start()
+        call("exit", 0)
+
+    return _all_get_full(fill)
+
+
+@attempt
+def fill_siblings():
+    """Have processes whose parent is that of the session, so that they are not below it."""
+    read_end, write_end = os.pipe()
+    siblings = []
+    for _ in range(CHILDREN):
+        siblings.append(call("clone", 0x8000 | signal.SIGCHLD, 0, 0, 0, 0))  # CLONE_PARENT
+        if siblings[-1] == 0:
+            _fill_and_wait(write_end)
+    time.sleep(1.5)
+    full = len(os.read(read_end, 100)) if _is_readable(read_end) else 0
+    for pid in siblings:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return full == CHILDREN
+
+
+@attempt
+def rewrite_inherited_pages():
+    """Have children that write over every page they got from their parent, and so have it twice."""
+    children = 20
+    missing = TOO_MUCH_MIB * MIB // children - len(_resident_pages()) * mmap.PAGESIZE
+    padding = bytearray(max(0, missing) // MIB * MIB + MIB)
+    padding[:: mmap.PAGESIZE] = bytes(len(padding) // mmap.PAGESIZE)
+
+    def rewrite(done):
+        for address in _resident_pages():
+            place = ctypes.c_char.from_address(address)
+            place.value = place.value
+        os.write(done, b".")
+        time.sleep(5)
+
+    return _all_get_full(rewrite, children)
+
+
+@attempt
+def fill_page_tables():
+    """Look at one byte of every two megabytes: each takes a page of the kernel, and none of the process."""
+    call("prctl", 41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE
+    tables = TOO_MUCH_MIB * MIB // mmap.PAGESIZE
+    area = mmap.mmap(-1, tables * 2 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+    for number in range(tables):
+        area[number * 2 * MIB]
+    time.sleep(1)
+    return True
+
+
+@attempt
+def fill_passed_sockets():
+    """Have the kernel keep what was sent through sockets that no process has open: they are under way themselves."""
+    carrier, _kept = socket.socketpair()
+    sent = 0
+    while sent < TOO_MUCH_MIB * MIB:
+        for end in socket.socketpair():
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MIB)
+            sent += _send_all(end)
+            socket.send_fds(carrier, [b"."], [end.fileno()])
+            end.close()
+    time.sleep(1)
+    return True
+
+
+@attempt
+def fill_loopback_buffers():
+    """Have the kernel keep what is sent over TCP and never read."""
+    server = socket.create_server(("127.0.0.1", 0))
+    ends = []
+    sent = 0
+    while sent < TOO_MUCH_MIB * MIB:
+        ends += [socket.create_connection(server.getsockname()), server.accept()[0]]
+        for end in ends[-2:]:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MIB)
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MIB)
+            sent += _send_all(end)
+    time.sleep(1)
+    return True
+
+
+@attempt
 def fill_socket_buffers():
     """Have the kernel keep what is sent and never read."""
     pairs = []
     sent = 0
     while sent < TOO_MUCH_MIB * MIB:
         pairs.append(socket.socketpair())
-        pairs[-1][0].setblocking(False)
-        pairs[-1][0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MIB)
-        try:
-            while True:
-                sent += pairs[-1][0].send(PAGES[:65536])
-        except BlockingIOError:
-            continue
+        for end in pairs[-1]:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MIB)
+            sent += _send_all(end)
+    time.sleep(1)
     return True
 
 
@@ -154,6 +227,57 @@ def _fill_directory(directory):
     finally:
         for path in paths:
             os.unlink(path)
+
+
+def _all_get_full(fill, count=CHILDREN):
+    """Whether so many children can use memory at the same time. `fill` writes a byte when it has it, and waits."""
+    read_end, write_end = os.pipe()
+    children = []
+    for _ in range(count):
+        children.append(os.fork())
+        if children[-1] == 0:
+            try:
+                fill(write_end)
+            finally:
+                os._exit(0)
+    os.close(write_end)
+    time.sleep(1.5)
+    full = os.read(read_end, 100) if _is_readable(read_end) else b""
+    alive = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+    end_children(alive)
+    return len(full) == len(children) == len(alive)
+
+
+def _fill_and_wait(done):
+    kept = [bytearray(PAGES) for _ in range(EACH_MIB)]
+    os.write(done, b"." * (len(kept) > 0))
+    time.sleep(5)
+    os._exit(0)
+
+
+def _resident_pages():
+    """The addresses of all pages of private memory that this process really has."""
+    found = []
+    with open("/proc/self/maps") as maps, open("/proc/self/pagemap", "rb") as pagemap:
+        for line in maps:
+            span, mode, _, _, _, *path = line.split(None, 5)
+            if mode == "rw-p" and "[stack]" not in "".join(path):
+                start, end = (int(number, 16) // mmap.PAGESIZE for number in span.split("-"))
+                pagemap.seek(8 * start)
+                entries = memoryview(pagemap.read(8 * (end - start))).cast("Q")
+                found += [(start + index) * mmap.PAGESIZE for index, entry in enumerate(entries) if entry >> 63]
+    return found
+
+
+def _send_all(end):
+    """How much a socket takes before it blocks."""
+    end.setblocking(False)
+    sent = 0
+    try:
+        while True:
+            sent += end.send(PAGES)
+    except BlockingIOError:
+        return sent
 
 
 def _is_readable(fd):

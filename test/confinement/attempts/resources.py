@@ -119,6 +119,62 @@ def fill_hidden_directories():
 
 
 @attempt
+def fill_unlinked_files():
+    """Write as much to files that have no name any more."""
+    return _fill_files(lambda fd: fd)
+
+
+@attempt
+def fill_mapped_files():
+    """Write as much to files that have no name and are not open any more, only mapped."""
+
+    def keep(fd):
+        call("mmap", 0, 8 * MIB, 1, 1, fd, 0)
+        os.close(fd)
+
+    return _fill_files(keep)
+
+
+@attempt(guard="quota")
+def fill_passed_files():
+    """Write as much to files that have no name and are not open any more: they are under way through a socket."""
+    carrier, _kept = socket.socketpair()
+
+    def keep(fd):
+        socket.send_fds(carrier, [b"."], [fd])
+        os.close(fd)
+
+    return _fill_files(keep)
+
+
+@attempt
+def fill_locked_directory():
+    """Write as much to a directory that can be entered and not be listed."""
+    os.mkdir("locked", 0o300)
+    return _fill_here("locked")
+
+
+@attempt
+def fill_deep_directory():
+    """Write as much to a directory whose path is longer than a path can be."""
+    here = os.getcwd()
+    try:
+        for _ in range(30):
+            os.mkdir("deep" * 60)
+            os.chdir("deep" * 60)
+        return _fill_here(".")
+    finally:
+        os.chdir(here)
+        os.system("rm -rf deep*")
+
+
+@attempt(needs="inotify instances that nobody else has")
+def take_inotify_instances():
+    """Have more inotify instances than a session needs: the user of all sessions has 128 of them."""
+    return len([call("inotify_init1", 0) for _ in range(64)]) == 64
+
+
+@attempt
 def write_large_file():
     """Write one file that is larger than a file may be."""
     try:
@@ -270,6 +326,30 @@ def mislead_clean_up():
     os.makedirs("a/b")
     os.symlink(HOST["canary"]["tmp"], "a/b/file")
     return False
+
+
+def _fill_files(keep):
+    """Write twice the size of a workspace into files that are removed while they are open."""
+    for number in range(HOST["workspaceMb"] * 2 // 8):
+        fd = os.open(f"unnamed-{number}", os.O_RDWR | os.O_CREAT)
+        os.unlink(f"unnamed-{number}")
+        os.write(fd, bytes(8 * MIB))
+        keep(fd)
+    time.sleep(2)
+    return True
+
+
+def _fill_here(directory):
+    try:
+        for number in range(HOST["workspaceMb"] * 2 // 8):
+            with open(f"{directory}/{number}", "wb") as file:
+                file.write(bytes(8 * MIB))
+        time.sleep(2)
+        return True
+    finally:
+        os.chmod(directory, 0o700)
+        for name in os.listdir(directory):
+            os.unlink(f"{directory}/{name}")
 
 
 def _spin(seconds, clock=time.monotonic):
