@@ -283,8 +283,12 @@ class Snapshots:
         source = self._copies.path(entry.content)
         if status is None or status.st_nlink > 1 or not overwrite(source, target):
             beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}")
-            copy_into(source, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            os.replace(beside, target)
+            try:
+                copy_into(source, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+                os.replace(beside, target)
+            except OSError:
+                quietly_unlink(beside)  # on a full disk, for one
+                raise
         os.chmod(target, entry.mode)
         os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=False)
         entry.identity = identity_of(os.lstat(target))

@@ -1,6 +1,7 @@
 """Tests of copying and restoring the workspace."""
 
 import os
+import resource
 import shutil
 import socket
 import stat
@@ -222,6 +223,18 @@ class Odd(Base):
         (self.work / "new").touch()
         self.snapshots.restore(manifest)
         self.assertEqual(sorted(os.listdir(self.work)), ["fifo", "socket"])
+
+    def test_a_file_that_cannot_be_written_leaves_nothing_half_done(self) -> None:
+        (self.work / "large").write_bytes(b"x" * 1_000_000)
+        manifest = self.take()
+        (self.work / "large").unlink()
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        try:
+            notes = self.snapshots.restore(manifest)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        self.assertEqual([len(notes), os.listdir(self.work)], [1, []])
 
     def test_very_deep_trees_are_refused_and_removed(self) -> None:
         manifest = self.take()
