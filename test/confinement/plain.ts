@@ -65,6 +65,9 @@ async function judge(attempt: Attempt, { world, host, output, problems, outputBy
     case 'memory':
     case 'crash':
     case 'told':
+    case 'nested':
+    case 'mounted':
+    case 'link':
       return wordOf(output) ?? broken(`no verdict: ${problems.slice(-500)}`);
   }
 }

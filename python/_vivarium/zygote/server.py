@@ -163,13 +163,19 @@ class Server:
             self._by_worker[opened.worker] = opened
         self._by_lifeline[walls.lifeline] = opened
         self._epoll.register(walls.lifeline, select.EPOLLIN)
+        if walls.ticket:  # else its subreaper will send it
+            self._report_opened(opened)
+
+    def _report_opened(self, opened: OpenEnclosure) -> None:
+        walls = opened.walls
         place = {
             "pid1": walls.pid1,
             "worker": opened.worker,
             "group": walls.group and walls.group.directories["memory"],
             "workspace": walls.workspace,
         }
-        self._report({"event": "opened", "enclosure": opened.id, "uid": walls.uid, "place": place})
+        facts = {"enclosure": opened.id, "uid": walls.uid, "ticket": walls.ticket, "place": place}
+        self._report({"event": "opened", **facts})
 
     def _read_lifeline(self, opened: OpenEnclosure) -> None:
         """Pass on what a pid 1 says: the answer to a command, or how a worker ended that is its child."""
@@ -187,6 +193,9 @@ class Server:
         fact = json.loads(message)
         if "exited" in fact:
             self._report_exit(opened, fact["status"])
+        elif "ticket" in fact:
+            opened.walls.ticket = fact["ticket"]
+            self._report_opened(opened)
         else:
             self._report({"event": "answer", "request": fact["request"], "problem": fact["problem"]})
 
