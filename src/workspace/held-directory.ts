@@ -18,7 +18,8 @@ import {
   type BigIntStats,
   type Dirent,
 } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { VivariumError } from '../errors.ts';
 import { OpenFile } from './open-file.ts';
 
 /** Names a file without opening it, so that a FIFO or a device is not affected. Not in `constants`. */
@@ -28,6 +29,9 @@ const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O
 const CREATE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const NAMES_AT_ONCE = 256;
 
+/** Tells a directory from all others. */
+export type DirectoryIdentity = Readonly<Pick<BigIntStats, 'dev' | 'ino'>>;
+
 export class HeldDirectory implements Disposable {
   readonly #fd: number;
 
@@ -35,9 +39,16 @@ export class HeldDirectory implements Disposable {
     this.#fd = fd;
   }
 
-  /** Opens the workspace itself. Its path is ours, so only the last step could be a link. */
-  static open(path: string): HeldDirectory {
-    return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
+  /** Opens the workspace itself. If its path is not ours alone, `identity` tells whether it leads where it should. */
+  static open(path: string, identity?: DirectoryIdentity): HeldDirectory {
+    using stack = new DisposableStack();
+    const directory = stack.use(new HeldDirectory(openSync(path, DIRECTORY_FLAGS)));
+    const found = identity && directory.stat();
+    if (identity?.dev !== found?.dev || identity?.ino !== found?.ino) {
+      throw new VivariumError('FILE_REFUSED', `${path} is not the directory that it was when it was configured.`);
+    }
+    stack.move();
+    return directory;
   }
 
   child(name: string): HeldDirectory {
@@ -97,6 +108,11 @@ export class HeldDirectory implements Disposable {
 
   removeFile(name: string): void {
     unlinkSync(this.#at(name));
+  }
+
+  /** Removes a file of any size: that of a large one takes a while. */
+  unlink(name: string): Promise<void> {
+    return unlink(this.#at(name));
   }
 
   removeDirectory(name: string): void {

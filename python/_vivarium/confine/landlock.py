@@ -66,9 +66,9 @@ def restrict(
         for path in read_only:
             _allow(ruleset, path, reading)
         for path in read_write:
-            _allow(ruleset, path, writing)
+            _allow(ruleset, path, writing, follows=False)  # an earlier interpreter of the session may have made a link
         for path, is_writable, identity in mounts:
-            _allow(ruleset, path, writing if is_writable else reading, identity)
+            _allow(ruleset, path, writing if is_writable else reading, identity=identity)
         for path in files:
             _allow(ruleset, path, handled & (_READ_FILE | _WRITE_FILE | _TRUNCATE))
         kernel.syscall("landlock_restrict_self", ruleset, 0)
@@ -93,10 +93,12 @@ def _attributes(version: int, handled: int, tcp: bool) -> tuple[bytes, int]:
     return struct.pack("QQQ", handled, network, _SCOPE_ABSTRACT_UNIX_AND_SIGNALS)[:size], size
 
 
-def _allow(ruleset: int, path: str, rights: int, identity: tuple[int, int] | None = None) -> None:
+def _allow(
+    ruleset: int, path: str, rights: int, *, follows: bool = True, identity: tuple[int, int] | None = None
+) -> None:
     """Allow `rights` on `path` and everything below it, if it leads to what it must lead to."""
     try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follows else os.O_NOFOLLOW))
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
             return  # what cannot be reached needs no rule
@@ -105,6 +107,8 @@ def _allow(ruleset: int, path: str, rights: int, identity: tuple[int, int] | Non
         found = os.fstat(fd)
         if identity is not None and (found.st_dev, found.st_ino) != identity:
             raise OSError(errno.ESTALE, "a mount is not what it was when the session was created")
+        if stat.S_ISLNK(found.st_mode):
+            return
         if not stat.S_ISDIR(found.st_mode):
             rights &= _FILE_RIGHTS
         kernel.syscall("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)

@@ -128,14 +128,24 @@ def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) 
 
 
 def make_directories(home: str, owner: int | None) -> None:
-    """Make the directories of a session, owned by its user id."""
-    for path in (home, f"{home}/workspace", f"{home}/rollback"):
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            pass  # of an earlier link, or of a builder that was killed before it gave the directory away
-        if owner is not None:
-            os.chown(path, owner, owner, follow_symlinks=False)
+    """Make the directories of a session, owned by its user id. Raises where something else has taken their place."""
+    opened = _make_directory(home, None, owner)
+    try:
+        for name in ("workspace", "rollback"):
+            os.close(_make_directory(name, opened, owner))
+    finally:
+        os.close(opened)
+
+
+def _make_directory(name: str, parent: int | None, owner: int | None) -> int:
+    """Make a directory, unless an earlier enclosure or a builder that was killed has. Returns a descriptor of it."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    except FileExistsError:
+        pass
+    if owner is not None:
+        os.chown(name, owner, owner, dir_fd=parent, follow_symlinks=False)
+    return os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
 
 
 def _make_temporary(home: str, owner: int | None, symlinks: tuple[tuple[str, str], ...]) -> None:

@@ -7,6 +7,7 @@ import _signal  # type: ignore[import-not-found]
 import json
 import os
 import socket
+import stat
 import sys
 
 from _vivarium import protocol
@@ -103,11 +104,21 @@ def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     os.environ.update(settings.environment)
     if settings.level != "namespaces":
         kernel.die_with_parent()
-        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
+        _make_temporary(os.environ["TMPDIR"])
     _prefer_for_oom()
     _reseed()
     _reset_signals()
     return channel, go
+
+
+def _make_temporary(path: str) -> None:
+    """Make the temporary directory, also where an earlier interpreter of the session has left something else."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.unlink(path)
+            os.mkdir(path, 0o700)
 
 
 def move_low(fd: int) -> int:

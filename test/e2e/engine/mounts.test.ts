@@ -61,6 +61,29 @@ test('at the level landlock, a mount that has become a link opens nothing', asyn
   expect((await session.runCode('print(open("/etc/passwd").read())')).outcome.status).toBe('raised');
 });
 
+test('at the level landlock, a session cannot open anything by what it puts in the place of its temporary directory', async () => {
+  if (!existsSync(SYSTEM_PYTHON)) return;
+  await using host = await createHost({
+    isolation: 'landlock',
+    poolSize: 0,
+    dataDir: directory,
+    python: SYSTEM_PYTHON,
+  });
+  for (const readOnly of [false, true]) {
+    await using session = await host.createSession({ readOnly });
+    const swap = `import os, shutil; os.chdir("/"); tmp = os.environ["TMPDIR"]
+shutil.rmtree(tmp, ignore_errors=True); os.symlink("${source}", tmp)`;
+    expect((await session.runCode(swap)).outcome.status).toBe(readOnly ? 'raised' : 'succeeded');
+    await session.reset();
+    const { logs } = await session.runCode(`
+import tempfile
+try: print(open("${source}/file").read())
+except OSError: print("closed")
+print(bool(tempfile.mkdtemp()))`);
+    expect(logs.stdout).toBe('closed\nTrue\n');
+  }
+});
+
 describe('at the level namespaces', () => {
   const open = (mounts: HostOptions['mounts'] = []): Promise<Host> =>
     createHost({ poolSize: 0, preload: [], dataDir: directory, mounts });
