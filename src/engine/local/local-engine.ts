@@ -60,7 +60,8 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     this.#starter = starter;
     this.#owned = owned;
     const { sessionsRoot, workerSocket } = instance;
-    this.#mounts = new MountTable([sessionsRoot, path.dirname(workerSocket.socketPath), options.cacheDir]);
+    const artifacts = path.join(options.config.dataDir, 'artifacts');
+    this.#mounts = new MountTable([sessionsRoot, path.dirname(workerSocket.socketPath), options.cacheDir, artifacts]);
     this.#cleaningUp = cleanUpAfterOthers(instance);
     this.#pool = new Pool(options.config.poolSize, (enclosure) => this.openWorker(enclosure));
   }

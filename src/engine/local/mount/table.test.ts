@@ -10,7 +10,7 @@ function setUp(): { table: MountTable; at: (name: string) => string } {
   onTestFinished(() => rmSync(base, { recursive: true }));
   for (const name of ['sessions', 'run', 'data/in', 'other']) mkdirSync(path.join(base, name), { recursive: true });
   const at = (name: string): string => path.join(base, name);
-  return { table: new MountTable([at('sessions'), at('run')]), at };
+  return { table: new MountTable([at('sessions'), at('run'), at('artifacts')]), at };
 }
 
 const mount = (source: string, writable = false): Mount => ({ source, target: `/mnt/${Math.random()}`, writable });

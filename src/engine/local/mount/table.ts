@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Mount } from '../../../config.ts';
 import { VivariumError } from '../../../errors.ts';
 import { MountPoints, type Location } from './places.ts';
@@ -39,7 +40,7 @@ export class MountTable {
   readonly #own: readonly [string, ...string[]];
   readonly #shared = new Set<string>();
 
-  /** `own` are the directories of the engine itself, and the first of them holds files of sessions. */
+  /** `own` are the directories of the host itself, if they exist. The first one does, and holds files of sessions. */
   constructor(own: readonly [string, ...string[]]) {
     this.#own = own;
   }
@@ -64,7 +65,7 @@ export class MountTable {
     for (const outer of writable) {
       const inner = sources.find((source) => source !== outer && points.isWithin(source, outer));
       if (inner !== undefined) throw nested(inner, outer);
-      for (const directory of this.#own) {
+      for (const directory of this.#own.filter((each) => existsSync(each))) {
         using own = HeldSource.open(directory);
         if (points.isWithin(own, outer) || points.isWithin(outer, own)) throw ours(outer, own);
       }
