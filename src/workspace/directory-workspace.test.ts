@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -54,6 +55,19 @@ test.each(REFUSED_PATHS)('the path %j is refused by every door', async (name) =>
   await expect(put(name, 'x')).rejects.toMatchObject(refusal);
   await expect(workspace.open(name)).rejects.toMatchObject(refusal);
   await expect(workspace.remove(name)).rejects.toMatchObject(refusal);
+});
+
+test('a directory with another one in its place, or a link on the way to it, is not used', async () => {
+  const { inside } = await scratch();
+  const at = inside('on/way');
+  mkdirSync(at, { recursive: true });
+  const workspace = new DirectoryWorkspace({ path: at, uid: UID, identity: statSync(at, { bigint: true }) });
+  await workspace.write('file', Buffer.from('x'));
+  mkdirSync(inside('other/way'), { recursive: true });
+  renameSync(inside('on'), inside('away'));
+  symlinkSync('other', inside('on'));
+  await expect(workspace.write('file', Buffer.from('x'))).rejects.toMatchObject({ code: 'FILE_REFUSED' });
+  expect(readdirSync(inside('other/way'))).toEqual([]);
 });
 
 test('a file comes back as it was put', async () => {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { errnoOf, explain } from './errno.ts';
 import { boundedChunks, closing } from './file-source.ts';
-import { HeldDirectory } from './held-directory.ts';
+import { HeldDirectory, type DirectoryIdentity } from './held-directory.ts';
 import { makeDraftName, parsePath } from './names.ts';
 import { lookAt } from './look.ts';
 import type { OpenFile } from './open-file.ts';
@@ -13,6 +13,8 @@ export interface DirectoryWorkspaceOptions {
   /** The user that the session's processes run as; files that are written here become that user's. */
   readonly uid: number;
   readonly startedEmpty?: boolean;
+  /** What the path must lead to, where sessions could change directories on the way. */
+  readonly identity?: DirectoryIdentity;
   /** The path under which the session's code sees the directory, if it differs. */
   readonly sessionPath?: string;
   /** Asks somebody who follows the directory what was touched since the last call; null if that is not known. */
@@ -26,12 +28,14 @@ export class DirectoryWorkspace implements Workspace {
   readonly path: string;
   readonly uid: number;
   readonly startedEmpty: boolean;
+  readonly #identity: DirectoryIdentity | undefined;
   readonly #sessionPath: string;
   readonly #askTouched: (() => Promise<Touched | null>) | undefined;
   readonly #onChange: (() => void) | undefined;
 
   constructor(options: DirectoryWorkspaceOptions) {
-    const { path, uid, startedEmpty = false, sessionPath = path, askTouched, onChange } = options;
+    const { path, uid, startedEmpty = false, identity, sessionPath = path, askTouched, onChange } = options;
+    this.#identity = identity;
     this.path = path;
     this.uid = uid;
     this.startedEmpty = startedEmpty;
@@ -120,7 +124,7 @@ export class DirectoryWorkspace implements Workspace {
     steps: readonly string[],
     step: (from: HeldDirectory, name: string, uid: number) => HeldDirectory = (from, name) => from.child(name),
   ): HeldDirectory {
-    let directory = HeldDirectory.open(this.path);
+    let directory = HeldDirectory.open(this.path, this.#identity);
     for (const name of steps) {
       using left = directory;
       directory = step(left, name, this.uid);

@@ -19,7 +19,8 @@ import {
   type BigIntStats,
   type Dirent,
 } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { VivariumError } from '../errors.ts';
 import { errnoOf } from './errno.ts';
 import { OpenFile } from './open-file.ts';
 
@@ -30,6 +31,9 @@ const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O
 const CREATE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const NAMES_AT_ONCE = 256;
 
+/** Tells a directory from all others. */
+export type DirectoryIdentity = Readonly<Pick<BigIntStats, 'dev' | 'ino'>>;
+
 export class HeldDirectory implements Disposable {
   readonly #fd: number;
 
@@ -37,14 +41,16 @@ export class HeldDirectory implements Disposable {
     this.#fd = fd;
   }
 
-  /** Opens the workspace itself. Its path is ours, so only the last step could be a link. */
-  static open(path: string): HeldDirectory {
-    try {
-      return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
-    } catch (error) {
-      if (errnoOf(error) !== 'EACCES' || !regain(path)) throw error;
-      return new HeldDirectory(openSync(path, DIRECTORY_FLAGS));
+  /** Opens the workspace itself. If its path is not ours alone, `identity` tells whether it leads where it should. */
+  static open(path: string, identity?: DirectoryIdentity): HeldDirectory {
+    using stack = new DisposableStack();
+    const directory = stack.use(new HeldDirectory(openOrRegain(path)));
+    const found = identity && directory.stat();
+    if (identity?.dev !== found?.dev || identity?.ino !== found?.ino) {
+      throw new VivariumError('FILE_REFUSED', `${path} is not the directory that it was when it was configured.`);
     }
+    stack.move();
+    return directory;
   }
 
   child(name: string): HeldDirectory {
@@ -112,6 +118,11 @@ export class HeldDirectory implements Disposable {
     unlinkSync(this.#at(name));
   }
 
+  /** Removes a file of any size: that of a large one takes a while. */
+  unlink(name: string): Promise<void> {
+    return unlink(this.#at(name));
+  }
+
   removeDirectory(name: string): void {
     rmdirSync(this.#at(name));
   }
@@ -125,6 +136,15 @@ export class HeldDirectory implements Disposable {
       throw new TypeError(`${JSON.stringify(name)} is not one name in a directory`);
     }
     return `/proc/self/fd/${this.#fd}/${name}`;
+  }
+}
+
+function openOrRegain(path: string): number {
+  try {
+    return openSync(path, DIRECTORY_FLAGS);
+  } catch (error) {
+    if (errnoOf(error) !== 'EACCES' || !regain(path)) throw error;
+    return openSync(path, DIRECTORY_FLAGS);
   }
 }
 

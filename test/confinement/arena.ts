@@ -1,10 +1,11 @@
 /** The walls under attack: an engine, the session that attempts run in, and a neighbour that must not notice. */
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseConfig, type Config } from '../../src/config.ts';
+import { parseConfig, type Config, type Mount } from '../../src/config.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { startLocalEngine } from '../../src/engine/local/engine.ts';
 import type { LocalSession } from '../../src/engine/local/session.ts';
@@ -31,17 +32,26 @@ export const HURRIED_MS = 300;
 const PATIENCE_MS = 12_000;
 const TRIES = 3;
 const BREATH_MS = 100;
-/** Sessions whose environment must not be found in the memory of later ones; several, of different sizes. */
+/** Sessions of which nothing must be found in the memory of later ones; several, of different sizes. */
 const SECRETIVE_SESSIONS = 5;
 const TIDY = `import os, shutil
 for _ in [*os.scandir('.'), *os.scandir('/tmp')]:
     shutil.rmtree(_, ignore_errors=True) if _.is_dir(follow_symlinks=False) else os.unlink(_)`;
+/** At least as many as the zygote forks ahead. */
+const WAITING = 4;
 
 export interface ArenaOptions {
   readonly python: string;
   readonly dataDir: string;
   readonly cacheDir: string;
   readonly cgroups: boolean;
+}
+
+interface Wishes {
+  readonly id?: string;
+  readonly isForked?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly mounts?: readonly Mount[];
 }
 
 /** A run that did not end although it had to. */
@@ -91,13 +101,22 @@ export class Arena implements AsyncDisposable {
 
   /** A session beside the others; `isForked` for one that certainly did not wait in the pool. */
   openSession(isForked = false, environment: Record<string, string> = {}): Promise<LocalSession> {
+    return this.#open({ isForked, environment });
+  }
+
+  /** A session with mounts. */
+  openMounted(mounts: readonly Mount[]): Promise<LocalSession> {
+    return this.#open({ mounts });
+  }
+
+  #open({ id, isForked = false, environment = {}, mounts = [] }: Wishes): Promise<LocalSession> {
     this.#opened += 1;
     const { limits } = this.#config;
     return patiently(
       this.#engine.open({
-        id: `session-${this.#opened}`,
+        id: id ?? `session-${this.#opened}`,
         limits: isForked ? { ...limits, memoryMb: limits.memoryMb + 1 } : limits,
-        mounts: [],
+        mounts,
         network: false,
         readOnly: false,
         environment,
@@ -107,16 +126,34 @@ export class Arena implements AsyncDisposable {
     );
   }
 
-  /** Opens sessions whose environment holds secrets, in different amounts, and closes them. */
+  /** Opens sessions that have secrets in everything that a session or its caller can name, and closes them. */
   async passSecrets(): Promise<void> {
     for (let count = 1; count <= SECRETIVE_SESSIONS; count += 1) {
-      const entries = Array.from({ length: count }, (_, index) => [
-        `KEY_${index}`,
-        `neighbour-secret-${randomBytes(16).toString('hex')}${'-'.repeat(37 * index)}`,
-      ]);
-      const session = await this.openSession(true, Object.fromEntries(entries) as Record<string, string>);
+      const entries = Array.from({ length: count }, (_, index) => [`KEY_${index}`, newSecret(37 * index)]);
+      const source = path.join(this.#world.directory, ...Array.from({ length: 3 * count }, () => newSecret(150)));
+      await mkdir(source, { recursive: true });
+      const session = await this.#open({
+        id: newSecret(count),
+        isForked: true,
+        environment: Object.fromEntries(entries) as Record<string, string>,
+        mounts: [{ source, target: `/${newSecret(40 * count)}/${newSecret(0)}`, writable: count % 2 === 0 }],
+      });
+      await session.workspace.write(`${newSecret(0)}/${newSecret(100)}`, Buffer.from(newSecret(1000 * count)));
+      const folders = Array.from({ length: 12 }, () => newSecret(180)).join('/');
+      const paths = ['.', '/tmp'].map((place) => `${place}/${folders}`);
+      await this.run(session, `import os\nfor _ in ${JSON.stringify(paths)}: os.makedirs(_)\nprint("${newSecret(0)}")`);
+      await session.reset();
       await session.close();
+      await this.#openInVain(source);
     }
+    // Workers that wait in the supply were forked before.
+    for (let count = 0; count < WAITING; count += 1) await (await this.openSession(true)).close();
+  }
+
+  /** Mounts that cannot be built: what is told about them must not stay either. */
+  async #openInVain(source: string): Promise<void> {
+    const target = `/dev/null/${newSecret(50)}`;
+    await this.#open({ mounts: [{ source, target, writable: false }] }).catch(() => undefined);
   }
 
   async run(session: LocalSession, code: string, timeoutMs: number = LIMITS.timeoutMs): Promise<Execution> {
@@ -200,6 +237,11 @@ export class Arena implements AsyncDisposable {
       throw new Error(execution.error?.traceback ?? execution.outcome.status);
     this.#neighbour = { name: settle[0], port: settle[1], key: settle[2], workspace: this.#witness.workspace.path };
   }
+}
+
+/** Some text that a later session must not find in its memory. */
+function newSecret(more: number): string {
+  return `neighbour-secret-${randomBytes(16).toString('hex')}${'-'.repeat(more)}`;
 }
 
 /** The engine's socket lies in a directory that it makes for it. */

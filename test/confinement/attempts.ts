@@ -10,7 +10,18 @@ const PROPS = path.join(import.meta.dirname, 'props');
 /** Who decides whether an attempt got out: its own word, or a look from outside. */
 export const JUDGES = [
   ...(['word', 'fresh', 'canary', 'listener', 'close', 'leftover', 'output', 'removed', 'randomness'] as const),
-  ...(['survival', 'unprotected', 'prototype', 'memory', 'crash', 'told', 'stall'] as const),
+  ...([
+    'survival',
+    'unprotected',
+    'prototype',
+    'memory',
+    'crash',
+    'told',
+    'stall',
+    'nested',
+    'mounted',
+    'link',
+  ] as const),
 ];
 export type Judge = (typeof JUDGES)[number];
 

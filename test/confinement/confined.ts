@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Execution } from '../../src/execution/execution.ts';
 import { HURRIED_MS, LIMITS, type Arena } from './arena.ts';
 import type { Attempt } from './attempts.ts';
+import { tryMounted } from './mounted.ts';
 import { broken, contained, escaped, wordOf, type Finding } from './verdict.ts';
 import { countMarked, type World } from './world.ts';
 
@@ -31,6 +32,10 @@ export async function tryConfined(attempt: Attempt, arena: Arena, world: World):
     case 'close':
     case 'removed':
       return { finding: await tryInOwnSession(attempt, arena, world), state: 'preserved' };
+    case 'nested':
+    case 'mounted':
+    case 'link':
+      return { finding: await tryMounted(attempt, arena, world), state: 'preserved' };
     case 'randomness':
       return { finding: await compareRandomness(attempt, arena), state: 'preserved' };
     case 'word':

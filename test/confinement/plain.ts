@@ -66,6 +66,9 @@ async function judge(attempt: Attempt, { world, host, output, problems, outputBy
     case 'crash':
     case 'told':
     case 'stall':
+    case 'nested':
+    case 'mounted':
+    case 'link':
       return wordOf(output) ?? broken(`no verdict: ${problems.slice(-500)}`);
   }
 }

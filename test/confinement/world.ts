@@ -54,6 +54,15 @@ export class World implements AsyncDisposable {
     return { ...this.#facts, canary, mark: newMark(), freePort: await freePort(), ...more };
   }
 
+  /** A directory of the user's own. */
+  get directory(): string {
+    return this.#options.directory;
+  }
+
+  canaryPath(name: string): string {
+    return this.#canaries.get(name) ?? '';
+  }
+
   /** Where a file lies that a session finds if it gets out of its workspace. */
   async plantBeside(workspace: string): Promise<void> {
     await this.#plant('beside', path.join(path.dirname(workspace), `beside-${this.#id}`));

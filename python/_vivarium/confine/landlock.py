@@ -41,6 +41,7 @@ def restrict(
     read_only: Iterable[str],
     read_write: Iterable[str],
     files: Iterable[str] = (),
+    mounts: Iterable[tuple[str, bool, tuple[int, int]]] = (),
     tcp: bool,
     list_root: bool,
 ) -> int:
@@ -49,6 +50,7 @@ def restrict(
     Returns the Landlock version used, 0 if the kernel has none.
 
     `files` may be read and written but not made or removed (a directory stands for the files below it).
+    `mounts` are paths that may be written or not, each with the device and inode that it must lead to.
     `tcp` leaves TCP open. `list_root` allows listing every directory. Missing paths stay closed.
     """
     version = abi()
@@ -59,10 +61,14 @@ def restrict(
     try:
         if list_root:
             _allow(ruleset, "/", handled & _READ_DIR)
+        reading = handled & (_EXECUTE | _READ_FILE | _READ_DIR)
+        writing = handled & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
         for path in read_only:
-            _allow(ruleset, path, handled & (_EXECUTE | _READ_FILE | _READ_DIR))
+            _allow(ruleset, path, reading)
         for path in read_write:
-            _allow(ruleset, path, handled & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV))
+            _allow(ruleset, path, writing, follows=False)  # an earlier interpreter of the session may have made a link
+        for path, is_writable, identity in mounts:
+            _allow(ruleset, path, writing if is_writable else reading, identity=identity)
         for path in files:
             _allow(ruleset, path, handled & (_READ_FILE | _WRITE_FILE | _TRUNCATE))
         kernel.syscall("landlock_restrict_self", ruleset, 0)
@@ -87,16 +93,23 @@ def _attributes(version: int, handled: int, tcp: bool) -> tuple[bytes, int]:
     return struct.pack("QQQ", handled, network, _SCOPE_ABSTRACT_UNIX_AND_SIGNALS)[:size], size
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Allow `rights` on `path` and everything below it."""
+def _allow(
+    ruleset: int, path: str, rights: int, *, follows: bool = True, identity: tuple[int, int] | None = None
+) -> None:
+    """Allow `rights` on `path` and everything below it, if it leads to what it must lead to."""
     try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follows else os.O_NOFOLLOW))
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
             return  # what cannot be reached needs no rule
         raise
     try:
-        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+        found = os.fstat(fd)
+        if identity is not None and (found.st_dev, found.st_ino) != identity:
+            raise OSError(errno.ESTALE, "a mount is not what it was when the session was created")
+        if stat.S_ISLNK(found.st_mode):
+            return
+        if not stat.S_ISDIR(found.st_mode):
             rights &= _FILE_RIGHTS
         kernel.syscall("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
     finally:

@@ -11,12 +11,15 @@ import math
 import os
 import select
 import socket
+import stat
 
 from _vivarium.confine import cgroup, identity, kernel, limits
 from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.removal import Removals
 from _vivarium.confine.root import build as root
+from _vivarium.confine.root import mounts
 from _vivarium.confine.seccomp import filter as seccomp
+from _vivarium.enclosure.host_socket import ask_mounts, connect_worker
 from _vivarium.enclosure.pid1 import Pid1
 from _vivarium.protocol import GO
 from _vivarium.record import Record
@@ -36,6 +39,8 @@ class BuildSettings(Record):
     read_only: tuple[str, ...]
     binds: tuple[root.Bind, ...]
     symlinks: tuple[tuple[str, str], ...]  # in /tmp
+    host: str  # where the tree of the machine is
+    socket: str  # of the host
     sessions: str
     proc: str
     privileged: bool
@@ -63,7 +68,7 @@ def serve(channel: socket.socket, settings: BuildSettings) -> None:
         try:
             answer, fds = _attach(order, fds[0], settings) if "attach" in order else _build(order, settings)
         except Exception as error:
-            answer, fds = {"error": f"{type(error).__name__}: {error}"}, []
+            answer, fds = {"error": _describe(error, order)}, []
         _answer(channel, order["number"], answer, fds)
 
 
@@ -85,7 +90,8 @@ def _attach(order: dict, go: int, settings: BuildSettings) -> tuple[dict, list[i
 
 
 def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
-    """Build one enclosure. Returns its lifeline and its namespaces as descriptors."""
+    """Build one enclosure. Returns its lifeline, the connections of its worker and its namespaces as descriptors."""
+    request = {**request, "mounts": ask_mounts(settings.socket, request["enclosure"]) if request["hasMounts"] else []}
     home, owner = f"{settings.sessions}/{request['workspace']}", request["uid"] if settings.privileged else None
     make_directories(home, owner)
     _make_temporary(home, owner, settings.symlinks)
@@ -98,14 +104,16 @@ def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
             _attach_pid1(group, pid, ours)
         message, namespaces, _, _ = socket.recv_fds(ours, 65536, len(NAMESPACES))
         if message != READY:
-            raise RuntimeError(message.decode("utf-8", "replace") or "pid 1 ended before it was ready")
+            raise NotBuilt(message.decode("utf-8", "replace") or "pid 1 ended before it was ready")
+        ticket, channels = connect_worker(settings.socket)
         answer = {
             "pid1": pid,
+            "ticket": ticket,
             "workspace": request["workspace"],
             "uid": request["uid"],
             "group": group and group.directories,
         }
-        return answer, [ours.detach(), *namespaces]
+        return answer, [ours.detach(), *channels, *namespaces]
 
 
 def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) -> None:
@@ -120,14 +128,24 @@ def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) 
 
 
 def make_directories(home: str, owner: int | None) -> None:
-    """Make the directories of a session, owned by its user id."""
-    for path in (home, f"{home}/workspace", f"{home}/rollback"):
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            pass  # of an earlier link, or of a builder that was killed before it gave the directory away
-        if owner is not None:
-            os.chown(path, owner, owner, follow_symlinks=False)
+    """Make the directories of a session, owned by its user id. Raises where something else has taken their place."""
+    opened = _make_directory(home, None, owner)
+    try:
+        for name in ("workspace", "rollback"):
+            os.close(_make_directory(name, opened, owner))
+    finally:
+        os.close(opened)
+
+
+def _make_directory(name: str, parent: int | None, owner: int | None) -> int:
+    """Make a directory, unless an earlier enclosure or a builder that was killed has. Returns a descriptor of it."""
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    except FileExistsError:
+        pass
+    if owner is not None:
+        os.chown(name, owner, owner, dir_fd=parent, follow_symlinks=False)
+    return os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
 
 
 def _make_temporary(home: str, owner: int | None, symlinks: tuple[tuple[str, str], ...]) -> None:
@@ -178,7 +196,7 @@ def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) 
             os.close(write_end)
             _become_pid1(request, settings, lifeline)
         except BaseException as error:
-            _report(lifeline, error)
+            _report(lifeline, _describe(error, request))
         os._exit(1)
     os.close(write_end)
     answer = os.read(read_end, 32)
@@ -187,13 +205,25 @@ def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) 
     return int(answer or 0)
 
 
-def _report(lifeline: socket.socket, error: BaseException) -> None:
+class NotBuilt(Exception):
+    """An enclosure that could not be built. The text names nothing of a session: the zygote passes it on."""
+
+
+def _describe(error: BaseException, order: dict) -> str:
+    """Say what went wrong. What an error says itself may be a path that the caller of a session has named."""
+    if isinstance(error, NotBuilt):
+        return str(error)
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     where = f" ({os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno})" if last is not None else ""
+    what = errno.errorcode.get(getattr(error, "errno", None) or 0, "unknown") if order.get("hasMounts") else str(error)
+    return f"{type(error).__name__}: {what}{where}"
+
+
+def _report(lifeline: socket.socket, problem: str) -> None:
     try:
-        lifeline.send(f"{type(error).__name__}: {error}{where}".encode())
+        lifeline.send(problem.encode())
     except OSError:
         os._exit(1)  # nobody is listening any more
 
@@ -201,8 +231,9 @@ def _report(lifeline: socket.socket, error: BaseException) -> None:
 def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
     os.setsid()
     uid, gid = os.getuid(), os.getgid()
+    if request["mounts"]:
+        _stage_mounts(request, settings.host)
     if settings.privileged:
-        _stage_mounts(request)
         uid = gid = request["uid"]
         identity.become(uid, gid)
         kernel.set_dumpable(True)  # else /proc/self/uid_map belongs to root
@@ -214,21 +245,41 @@ def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
         limits.limit_network()
 
 
-def _stage_mounts(request: dict) -> None:
-    """Bind requested mounts where the session's own uid can reach them: it cannot walk through private homes."""
-    if not request["mounts"]:
-        return
+def _stage_mounts(request: dict, host: str) -> None:
+    """Bind requested mounts to places of our own, by descriptors: sessions may be changing the ways to them.
+
+    The session's own uid could not walk through private homes either.
+    """
     kernel.unshare(kernel.NEWNS)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("tmpfs", STAGING, "tmpfs", 0, "mode=755,size=64k")
     for index, mount in enumerate(request["mounts"]):
         target = f"{STAGING}/{index}"
-        if os.path.isdir(mount["source"]):
+        source = _open_source(host, mount, index)
+        if stat.S_ISDIR(os.fstat(source).st_mode):
             os.mkdir(target)
         else:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-        kernel.mount(mount["source"], target, None, kernel.MS_BIND | kernel.MS_REC)
+        mounts.bind_descriptor(source, target)
+        os.close(source)
         mount["source"] = target
+
+
+def _open_source(host: str, mount: dict, index: int) -> int:
+    """Open what was configured, or nothing: step by step, without links, and only if it is still the same."""
+    opened = os.open(host or "/", os.O_PATH | os.O_CLOEXEC)
+    for name in filter(None, mount["source"].split("/")):
+        try:
+            inner = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=opened)
+        except OSError as error:
+            raise NotBuilt(f"mount {index + 1} cannot be opened any more: {error.strerror}") from error
+        finally:
+            os.close(opened)
+        opened = inner
+    found = os.fstat(opened)
+    if (str(found.st_dev), str(found.st_ino)) != (mount["device"], mount["inode"]):
+        raise NotBuilt(f"mount {index + 1} is not what it was when the session was created")
+    return opened
 
 
 def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> None:

@@ -26,13 +26,19 @@ class WorkerExit(Record):
     status: int
 
 
+class Ticket(Record):
+    """By which the host knows the connections of the worker. A subreaper sends it, once."""
+
+    ticket: str
+
+
 class Failure(Record):
     """Why pid 1 cannot go on. It ends, and the enclosure with it."""
 
     failure: str
 
 
-Message = Answer | WorkerExit | Failure
+Message = Answer | WorkerExit | Ticket | Failure
 
 
 class Unexpected(ValueError):
@@ -69,6 +75,8 @@ def _message_of(fields: dict[str, object]) -> Message | None:
         status = fields["status"]
         if type(status) is int and 0 <= status <= _MAX_STATUS:
             return WorkerExit(status)
+    elif fields.keys() == {"ticket"} and _is_text(fields["ticket"]) and fields["ticket"]:
+        return Ticket(fields["ticket"])
     elif fields.keys() == {"failure"} and _is_text(fields["failure"]):
         return Failure(fields["failure"])
     return None

@@ -7,8 +7,10 @@ import _signal  # type: ignore[import-not-found]
 import json
 import os
 import socket
+import stat
 import sys
 
+from _vivarium import protocol
 from _vivarium.confine import identity, kernel, landlock, limits, selftest
 from _vivarium.confine.identity import INSIDE_ID
 from _vivarium.confine.root import contents
@@ -36,6 +38,14 @@ OWN_PROCESSES = 4
 NICENESS = 5
 
 
+class Mount(Record):
+    """What a session sees of the machine, and how it is known to be the right one."""
+
+    target: str
+    writable: bool
+    identity: tuple[int, int]  # device and inode
+
+
 class WorkerSettings(Record):
     """What a worker knows before it has a session."""
 
@@ -61,10 +71,11 @@ class Admission(Record):
     open_files: int
     file_bytes: int
     rollback_bytes: int
-    mounts: tuple[tuple[str, bool], ...]
+    has_mounts: bool  # which the host tells the worker itself
     keeps_workspace: bool  # its files can be read and not changed
     twins: bool
     is_first: bool  # tries the walls before anything runs behind them
+    mounts: tuple[Mount, ...] = ()
 
     def limits(self) -> dict[str, int]:
         """Return the limits as they were asked for."""
@@ -94,10 +105,20 @@ def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     os.environ.update(settings.environment)
     if settings.level != "namespaces":
         kernel.die_with_parent()
-        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
+        _make_temporary(os.environ["TMPDIR"])
     _reseed()
     _reset_signals()
     return channel, go
+
+
+def _make_temporary(path: str) -> None:
+    """Make the temporary directory, also where an earlier interpreter of the session has left something else."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.unlink(path)
+            os.mkdir(path, 0o700)
 
 
 def move_low(fd: int) -> int:
@@ -128,15 +149,26 @@ def join(channel: int, go: int, settings: WorkerSettings) -> Admission:
         os.dup2(fd, target, inheritable=target <= 2)
     for fd in fds:
         os.close(fd)
+    if admission.has_mounts:
+        admission = admission.replaced(mounts=_receive_mounts())
     _close_walls(settings, admission)
     os.close(channel)
     return admission
 
 
+def _receive_mounts() -> tuple[Mount, ...]:
+    """Take the mounts from the host. They do not pass the zygote: it would keep them for all later sessions."""
+    return tuple(
+        Mount(mount["target"], mount["writable"], (int(mount["device"]), int(mount["inode"])))
+        for mount in protocol.receive(CONTROL)["mounts"]
+    )
+
+
 def report_failure(channel: int, error: BaseException) -> NoReturn:
     """In a process that failed to become a worker: send the reason to the zygote, and end."""
+    problem = getattr(error, "strerror", None) or error  # without the path of a file, which may be a session's
     try:
-        os.write(channel, f"{type(error).__name__}: {error}".encode()[:4096])
+        os.write(channel, f"{type(error).__name__}: {problem}".encode()[:4096])
     finally:
         os._exit(EXIT_NOT_JOINED)
 
@@ -199,9 +231,8 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
 def _landlock(settings: WorkerSettings, admission: Admission) -> int:
     """Second line behind the namespaces; first line where there are none. Its version."""
     own = settings.level == "namespaces"
-    places = [(settings.workspace, not admission.keeps_workspace), *admission.mounts]
-    writable = [path for path, is_writable in places if is_writable]
-    readable = [*settings.read_only, *(path for path, is_writable in places if not is_writable)]
+    readable, writable = [*settings.read_only], []
+    (readable if admission.keeps_workspace else writable).append(settings.workspace)
     if own:
         readable += ["/etc", "/proc", "/dev", "/.cache"]
         writable += ["/tmp", "/dev/shm", settings.rollback]
@@ -214,6 +245,7 @@ def _landlock(settings: WorkerSettings, admission: Admission) -> int:
         read_only=readable,
         read_write=writable,
         files=DEVICES,
+        mounts=[(mount.target, mount.writable, mount.identity) for mount in admission.mounts],
         tcp=own or admission.network,
         list_root=own,
     )

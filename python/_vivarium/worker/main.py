@@ -93,7 +93,7 @@ class Worker:
         self._twins.admit(admission)
         self._runner.take_channels()
         if self._has_own_root:
-            empty_temporary(tuple(target for target, _ in admission.mounts))
+            empty_temporary(tuple(mount.target for mount in admission.mounts))
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         is_tried = False
         while True:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import socket
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -16,11 +15,10 @@ from _vivarium.values.hints import Any
 from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.zygote.setup import Setup
 from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
-from _vivarium.zygote.workers import ForkedWorker, WaitingWorker, fork_into, fork_with_subreaper
+from _vivarium.zygote.workers import ForkedWorker, fork_into, fork_with_subreaper
 
 CGROUP_SLACK = 128 << 20
 OPEN_ATTEMPTS = 4
-RETRY_S = 0.01
 
 
 class OpenEnclosure(Fields):
@@ -53,8 +51,6 @@ class Openings:
         self._failed = failed
         self._own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._queue: deque[dict[str, Any]] = deque()
-        self._held: deque[tuple[dict[str, Any], Enclosure]] = deque()  # until the host accepts connections again
-        self._held_until = 0.0
         self._removals = Removals()
         self._count = 0
         self._builder = 0
@@ -77,18 +73,11 @@ class Openings:
             if command["enclosure"] == name:
                 self._queue.remove(command)
                 return True
-        for waiting in self._held:
-            if waiting[0]["enclosure"] == name:
-                self._held.remove(waiting)
-                self.discard(waiting[1])
-                return True
         return self._supply is not None and self._supply.cancel(name)
 
     def next_s(self) -> float | None:
         """Return how long the loop may sleep before the next step, or None until something happens."""
         pauses = [0.0] if self._queue else []
-        if self._held:
-            pauses.append(max(0.0, self._held_until - time.monotonic()))
         later = (self._removals.next_s(), self._supply.next_s() if self._supply is not None else None)
         return min([*pauses, *(pause for pause in later if pause is not None)], default=None)
 
@@ -103,10 +92,7 @@ class Openings:
             delivery = self._receive(supply)
             if delivery is not None:
                 return self._fork_worker(supply, *delivery)
-        if self._held and time.monotonic() >= self._held_until:
-            self._serving, enclosure = self._held.popleft()
-            self._admit(self._serving, enclosure)
-        elif self._queue:
+        if self._queue:
             self._serving = self._queue.popleft()
             return self._open(self._serving)
         return None
@@ -212,8 +198,11 @@ class Openings:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         enclosure = Enclosure(0, workspace, uid, ours.detach(), (), group)
+        admission = self._setup.admission(command, is_first=command["isFirst"])
         try:
-            worker = fork_with_subreaper(theirs, self._worker_settings(enclosure), self.disown)
+            _limit(enclosure, admission)
+            settings = self._worker_settings(enclosure)
+            worker = fork_with_subreaper(theirs, settings, admission, self._setup.socket, self.disown)
             if isinstance(worker, ForkedWorker):
                 return worker
             theirs.close()
@@ -224,7 +213,12 @@ class Openings:
         except BaseException:
             self.discard(enclosure)
             raise
-        self._admit(command, enclosure)
+        opened = OpenEnclosure(command["enclosure"], enclosure, 0, reportable=1)  # its worker is not our child
+        try:
+            self._opened(opened)
+        except BaseException:
+            self.discard(enclosure)
+            raise
         return None
 
     # Admission
@@ -237,34 +231,21 @@ class Openings:
         admission = self._setup.admission(command, is_first=command["isFirst"])
         try:
             _limit(enclosure, admission)
-            self._introduce(command, worker, admission)
-        except BlockingIOError:
-            self._held.append((command, enclosure))
-            self._held_until = time.monotonic() + RETRY_S
-            return
+            worker.admit(admission, enclosure.channels)
         except OSError as error:  # the worker was killed meanwhile
             self.discard(enclosure)
             self._open_again(command, f"admission: {error.strerror}")
             return
-        is_child = self._supply is not None  # of ours; otherwise it is one of the subreaper
-        opened = OpenEnclosure(
-            command["enclosure"], enclosure, worker=worker.pid if is_child else 0, reportable=0 if is_child else 1
-        )
+        for fd in enclosure.channels:
+            os.close(fd)
+        enclosure.channels = ()
         try:
-            self._opened(opened)
+            self._opened(OpenEnclosure(command["enclosure"], enclosure, worker.pid))
         except BaseException:
             self.discard(enclosure)
             raise
         if self._supply is not None:
             self._supply.refill()
-
-    def _introduce(self, command: dict[str, Any], worker: WaitingWorker, admission: Admission) -> None:
-        channels = self._setup.connect(command["enclosure"], command["token"])
-        try:
-            worker.admit(admission, channels)
-        finally:
-            for fd in channels:
-                os.close(fd)
 
     def _worker_settings(self, enclosure: Enclosure) -> WorkerSettings:
         home = f"{self._setup.sessions}/{enclosure.workspace}"

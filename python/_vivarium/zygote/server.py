@@ -171,13 +171,19 @@ class Server:
         if opened.worker:
             self._by_worker[opened.worker] = opened
         self._by_lifeline[walls.lifeline] = opened
+        if walls.ticket:  # else its subreaper will send it
+            self._report_opened(opened)
+
+    def _report_opened(self, opened: OpenEnclosure) -> None:
+        walls = opened.walls
         place = {
             "pid1": walls.pid1,
             "worker": opened.worker,
             "group": walls.group and walls.group.directories["memory"],
             "workspace": walls.workspace,
         }
-        self._report({"event": "opened", "enclosure": opened.id, "uid": walls.uid, "place": place})
+        facts = {"enclosure": opened.id, "uid": walls.uid, "ticket": walls.ticket, "place": place}
+        self._report({"event": "opened", **facts})
 
     def _read_lifeline(self, opened: OpenEnclosure) -> None:
         """Pass on everything that a pid 1 has said. If it says anything unexpected, its enclosure ends."""
@@ -215,6 +221,11 @@ class Server:
                 raise lifeline.Unexpected("the end of a worker that it does not have")
             opened.reportable -= 1
             self._report_exit(opened, message.status)
+        elif isinstance(message, lifeline.Ticket):
+            if opened.walls.ticket:
+                raise lifeline.Unexpected("a second ticket")
+            opened.walls.ticket = message.ticket
+            self._report_opened(opened)
         elif self._asked.get(message.request) is not opened:
             raise lifeline.Unexpected("an answer that nobody has asked for")
         else:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import socket
 import sys
 
 from _vivarium.confine import cgroup, identity, kernel, probe
@@ -58,6 +56,8 @@ class Setup(Record):
             read_only=self.read_only,
             binds=(root.Bind(self.cache, CACHE),),
             symlinks=_font_cache_links(self.cache),
+            host=self.host,
+            socket=self.socket,
             sessions=self.sessions,
             proc=self.proc,
             privileged=self.privileged,
@@ -92,32 +92,11 @@ class Setup(Record):
             open_files=wanted["openFiles"] + OWN_FDS,
             file_bytes=wanted["fileBytes"],
             rollback_bytes=wanted["rollbackBytes"],
-            mounts=tuple((mount["target"], mount["writable"]) for mount in command["mounts"]),
+            has_mounts=command["hasMounts"],
             keeps_workspace=command["readOnly"],
             twins=command["twins"],
             is_first=is_first,
         )
-
-    def connect(self, enclosure: str, token: str) -> list[int]:
-        """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own.
-
-        Raises BlockingIOError while the host has too many connections to accept.
-        """
-        fds: list[int] = []
-        try:
-            for kind in ("control", "stdout", "stderr"):
-                with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                    connection.setblocking(False)
-                    connection.connect(self.socket)
-                    hello = json.dumps({"enclosure": enclosure, "kind": kind, "token": token}).encode() + b"\n"
-                    connection.sendall(hello)
-                    connection.setblocking(True)
-                    fds.append(connection.detach())
-        except OSError:
-            for fd in fds:
-                os.close(fd)
-            raise
-        return fds
 
     def _places(self, workspace: str) -> dict[str, str]:
         temporary = "/tmp" if self.level == "namespaces" else f"{workspace}/.tmp"

@@ -14,6 +14,7 @@ from collections import deque
 from _vivarium.confine import cgroup, kernel
 from _vivarium.enclosure import builder
 from _vivarium.record import Fields
+from _vivarium.worker.join import PRIVATE_FDS
 from _vivarium.zygote.setup import Setup
 from _vivarium.zygote.workers import WaitingWorker
 
@@ -30,6 +31,8 @@ class Enclosure(Fields):
     lifeline: int
     namespaces: tuple[int, ...]
     group: cgroup.Group | None
+    ticket: str = ""  # by which the host knows the connections of the worker
+    channels: tuple[int, ...] = ()  # these connections, until the worker has them
     worker: WaitingWorker | None = None
 
     def close(self) -> None:
@@ -37,7 +40,7 @@ class Enclosure(Fields):
         os.close(self.lifeline)
         if self.worker is not None:
             os.close(self.worker.channel)
-        for fd in self.namespaces:
+        for fd in (*self.namespaces, *self.channels):
             os.close(fd)
 
 
@@ -91,7 +94,7 @@ class Supply:
 
     def claim(self, command: dict) -> Enclosure | None:
         """Return a ready enclosure if one fits. Otherwise one is on its way."""
-        is_plain = not (command["mounts"] or command["network"] or command["readOnly"] or command["workspace"])
+        is_plain = not (command["hasMounts"] or command["network"] or command["readOnly"] or command["workspace"])
         if is_plain and self._ready:
             return self._ready.popleft()
         promised = (
@@ -142,7 +145,9 @@ class Supply:
             return None  # an order ahead of time is not repeated: the next session that needs one gets the reason
         group = cgroup.Group(self._setup.cgroups.kind, answer["group"]) if answer["group"] else None
         os.set_blocking(fds[0], False)
-        enclosure = Enclosure(answer["pid1"], answer["workspace"], answer["uid"], fds[0], tuple(fds[1:]), group)
+        place = (answer["pid1"], answer["workspace"], answer["uid"])
+        channels, namespaces = tuple(fds[1 : 1 + PRIVATE_FDS]), tuple(fds[1 + PRIVATE_FDS :])
+        enclosure = Enclosure(*place, fds[0], namespaces, group, answer["ticket"], channels)
         if command is CANCELLED:
             self.discard(enclosure)
             return None
@@ -208,9 +213,8 @@ class Supply:
             "build": name,
             "workspace": (command and command["workspace"]) or name,
             "uid": (command and command["uid"]) or self._setup.uid_of(self._count),
-            "mounts": [{**mount, "source": self._setup.host + mount["source"]} for mount in command["mounts"]]
-            if command
-            else [],
+            "enclosure": command and command["enclosure"],  # by which the builder asks the host for its mounts
+            "hasMounts": bool(command and command["hasMounts"]),
             "network": bool(command and command["network"]),
             "readOnly": bool(command and command["readOnly"]),
         }

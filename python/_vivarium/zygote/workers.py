@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from _vivarium.confine import identity, kernel
+from _vivarium.enclosure.host_socket import connect_worker
+from _vivarium.enclosure.lifeline import Ticket, encode
 from _vivarium.enclosure.subreaper import serve_as_subreaper
 from _vivarium.protocol import GO
 from _vivarium.record import Record
@@ -37,11 +39,11 @@ class WaitingWorker(Record):
         finally:
             os.close(self.go)
 
-    def admit(self, admission: Admission, fds: list[int]) -> None:
+    def admit(self, admission: Admission, fds: Iterable[int]) -> None:
         """Give it its session and the channels. Raises OSError when it is gone."""
         channel = socket.socket(fileno=self.channel)
         try:
-            socket.send_fds(channel, [json.dumps(vars(admission)).encode()], fds)
+            socket.send_fds(channel, [json.dumps(vars(admission)).encode()], [*fds])
         finally:
             channel.detach()
 
@@ -78,9 +80,13 @@ def fork_into(
 
 
 def fork_with_subreaper(
-    lifeline: socket.socket, settings: WorkerSettings, disown: Callable[[], None]
+    lifeline: socket.socket,
+    settings: WorkerSettings,
+    admission: Admission,
+    host_socket: str,
+    disown: Callable[[], None],
 ) -> WaitingWorker | ForkedWorker:
-    """Fork a subreaper, which forks the worker and adopts what the session orphans."""
+    """Fork a subreaper, which connects the worker to the host, forks it, and adopts what the session orphans."""
     go_read, go_write, ours, theirs = ends = _open_ends()
     try:
         pid = os.fork()
@@ -89,7 +95,13 @@ def fork_with_subreaper(
             os.close(fd)
         raise
     if pid == 0:
-        return _fork_below_subreaper(lifeline, settings, go_read, theirs, disown)
+
+        def introduce() -> None:
+            ticket, channels = connect_worker(host_socket)
+            WaitingWorker(0, -1, ours).admit(admission, channels)
+            lifeline.send(encode(Ticket(ticket)))
+
+        return _fork_below_subreaper(lifeline, settings, (go_read, theirs), disown, introduce)
     os.close(go_read)
     os.close(theirs)
     return WaitingWorker(pid, go_write, ours)
@@ -102,8 +114,13 @@ def _open_ends() -> tuple[int, int, int, int]:
 
 
 def _fork_below_subreaper(
-    lifeline: socket.socket, settings: WorkerSettings, go: int, channel: int, disown: Callable[[], None]
+    lifeline: socket.socket,
+    settings: WorkerSettings,
+    ends: tuple[int, int],
+    disown: Callable[[], None],
+    introduce: Callable[[], None],
 ) -> ForkedWorker:
+    go, channel = ends
     try:
         disown()
         signal.set_wakeup_fd(-1)
@@ -111,6 +128,7 @@ def _fork_below_subreaper(
         worker_go, permit = os.pipe()
         os.write(permit, os.read(go, 1))  # the zygote attaches limits to the subreaper, and the worker inherits them
         os.close(permit)
+        introduce()
         worker = os.fork()
         if worker == 0:
             return _prepare_child(settings, worker_go, channel, lambda: None)

@@ -14,7 +14,7 @@ from _vivarium.confine.cgroup import Group
 from _vivarium.zygote import supply as module
 from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
 
-PLAIN = {"mounts": [], "network": False, "readOnly": False, "workspace": None, "uid": None}
+PLAIN = {"hasMounts": False, "network": False, "readOnly": False, "workspace": None, "uid": None}
 
 
 class Builders:
@@ -46,7 +46,7 @@ class Builders:
 
     def answer(self, order: dict, **answer: object) -> None:
         """Say that an order is done."""
-        fds = [os.open("/dev/null", os.O_RDONLY)] if "pid1" in answer else []
+        fds = [os.open("/dev/null", os.O_RDONLY) for _ in range(4)] if "pid1" in answer else []
         socket.send_fds(self.started[-1], [json.dumps({**answer, "number": order["number"]}).encode()], fds)
         for fd in fds:
             os.close(fd)
@@ -57,7 +57,7 @@ class SupplyTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.builders = Builders()
-        setup = mock.Mock(instance="i", ahead=0, host="")
+        setup = mock.Mock(instance="i", ahead=0)
         setup.uid_of.side_effect = lambda count: count
         setup.cgroups.kind = "v2"
         patch = mock.patch.object(module, "spawn_builder", self.builders.spawn)
@@ -88,7 +88,7 @@ class SupplyTest(unittest.TestCase):
 
     def built(self) -> dict:
         """Return the answer to a build."""
-        return {"pid1": 77, "workspace": "w", "uid": 5, "group": {"memory": "/groups/g"}}
+        return {"pid1": 77, "ticket": "t", "workspace": "w", "uid": 5, "group": {"memory": "/groups/g"}}
 
     def test_every_kind_of_order_is_repeated_until_it_is_done(self) -> None:
         self.claim("s1")

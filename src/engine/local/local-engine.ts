@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Mount } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Isolation } from '../../execution/isolation.ts';
@@ -11,6 +12,7 @@ import { occupancyOf } from './instance/lease.ts';
 import { WorkerSocket } from './instance/worker-socket.ts';
 import { describeIsolation } from './isolation.ts';
 import { Load } from './load.ts';
+import { HeldMounts, MountTable } from './mount/table.ts';
 import type { LocalEngineOptions } from './options.ts';
 import { Pool } from './pool.ts';
 import { LocalSession, type SessionSupport } from './session.ts';
@@ -42,6 +44,9 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
   readonly #sessions = new Set<LocalSession>();
   /** The zygote; a new one when the last has died. */
   readonly #template = new Once((signal?: AbortSignal) => this.#startZygote(signal));
+  readonly #mounts: MountTable;
+  /** What sessions see that have no mounts of their own. */
+  #configured = HeldMounts.none;
   #isolation: Isolation | null = null;
   #closing: Promise<void> | null = null;
   #cleaning: Promise<unknown> = Promise.resolve();
@@ -54,6 +59,9 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     this.#instance = instance;
     this.#starter = starter;
     this.#owned = owned;
+    const { sessionsRoot, workerSocket } = instance;
+    const artifacts = path.join(options.config.dataDir, 'artifacts');
+    this.#mounts = new MountTable([sessionsRoot, path.dirname(workerSocket.socketPath), options.cacheDir, artifacts]);
     this.#cleaningUp = cleanUpAfterOthers(instance);
     this.#pool = new Pool(options.config.poolSize, (enclosure) => this.openWorker(enclosure));
   }
@@ -67,23 +75,32 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
   async warmUp(signal?: AbortSignal): Promise<void> {
     const { ready } = await this.#template.get(signal);
     this.#isolation = describeIsolation(ready);
-    const { limits, mounts, network } = this.#options.config;
-    this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
+    this.#configured = this.#mounts.hold(this.#options.config.mounts);
+    this.#fillPool();
+  }
+
+  #fillPool(): void {
+    const { limits, network } = this.#options.config;
+    const { mounts } = this.#configured;
+    this.#pool.start(this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
   }
 
   async open(options: OpenOptions): Promise<LocalSession> {
-    const { limits, mounts, network, readOnly, environment, twins } = options;
+    const { limits, network, readOnly, environment, twins } = options;
     if (readOnly && this.isolation.level === 'none') throw unwalled();
-    if (this.isolation.level !== 'namespaces') assertInPlace(mounts);
-    const wanted = await this.#asUser({ limits, mounts, network, readOnly, twins });
+    if (this.isolation.level !== 'namespaces') assertInPlace(options.mounts);
+    using stack = new DisposableStack();
+    const isUsual = isDeepStrictEqual(options.mounts, this.#options.config.mounts);
+    const { mounts } = isUsual ? this.#configured : stack.use(this.#mounts.hold(options.mounts));
+    const wanted = this.#asUser({ limits, mounts, network, readOnly, twins });
     const worker = this.#pool.claim(wanted) ?? (await this.openWorker(wanted, options.signal));
-    const session = new LocalSession({ id: options.id, support: this, worker, environment });
+    const session = new LocalSession({ id: options.id, support: this, worker, environment, owned: stack.move() });
     this.#sessions.add(session);
     return session;
   }
 
-  async #asUser(options: EnclosureOptions): Promise<EnclosureOptions> {
-    const uid = await userOf(options.mounts, this.isolation);
+  #asUser(options: EnclosureOptions): EnclosureOptions {
+    const uid = userOf(options.mounts, this.isolation);
     return uid === null ? options : { ...options, uid };
   }
 
@@ -130,6 +147,7 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     await this.#cleaning;
     await this.#instance.removals.wait(this.#cleaningUp, REMOVAL_MS);
     await Promise.all([...this.#sessions].map((session) => session.close()));
+    this.#configured[Symbol.dispose]();
     await this.#owned.disposeAsync();
   }
 
@@ -143,10 +161,9 @@ export class LocalEngine implements Engine<LocalSession>, SessionSupport {
     const cleaned = zygote.exited.then(() => removeGroups(zygote.groupDirectories, `${name}-`));
     this.#cleaning = Promise.all([this.#cleaning, cleaned]);
     const ready = await zygote.warmUp(signal);
-    const refilled = zygote.exited.then(async () => {
+    const refilled = zygote.exited.then(() => {
       this.#template.forget();
-      const { limits, mounts, network } = this.#options.config;
-      this.#pool.start(await this.#asUser({ limits, mounts, network, readOnly: false, twins: true }));
+      this.#fillPool();
     });
     this.#cleaning = Promise.all([this.#cleaning, refilled, this.#removeStaleGroups(zygote.groupDirectories)]);
     return { zygote, ready };

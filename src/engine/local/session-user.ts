@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import type { Mount } from '../../config.ts';
 import type { Isolation } from '../../execution/isolation.ts';
+import type { HeldMount } from './mount/table.ts';
 
 /** Below the user ids that other sessions get, above those that distributions assign. */
 const FIRST_UID = 1_800_000_000;
@@ -12,12 +11,10 @@ const UIDS = 90_000_000;
  * restart: otherwise each could read but not change what another left. It is the owner of the directory, since its files
  * belong to that user anyway. In place of root it is a user for this directory only. Null: a user of the session's own.
  */
-export async function userOf(mounts: readonly Mount[], { level, uid }: Isolation): Promise<number | null> {
+export function userOf(mounts: readonly HeldMount[], { level, uid }: Isolation): number | null {
   const shared = mounts.find(({ writable }) => writable);
   if (shared === undefined || uid !== 'own' || level !== 'namespaces') return null;
-  const stats = await stat(shared.source, { bigint: true }).catch(() => null); // building the walls reports what is wrong
-  if (stats === null) return null;
-  if (stats.uid !== 0n) return Number(stats.uid);
-  const digest = createHash('sha256').update(`${stats.dev}:${stats.ino}`).digest();
+  if (shared.owner !== 0) return shared.owner;
+  const digest = createHash('sha256').update(`${shared.device}:${shared.inode}`).digest();
   return FIRST_UID + (digest.readUInt32BE() % UIDS);
 }

@@ -32,6 +32,8 @@ interface LocalSessionParts {
   readonly support: SessionSupport;
   readonly worker: Worker;
   readonly environment: Readonly<Record<string, string>>;
+  /** Is disposed of when the session has ended. */
+  readonly owned: Disposable;
 }
 
 /** A session on this machine. It outlives its processes: a lost one is replaced, and the next receipt says so. */
@@ -39,6 +41,7 @@ export class LocalSession extends BaseSession {
   readonly workspace: DirectoryWorkspace;
   readonly #support: SessionSupport;
   readonly #environment: Readonly<Record<string, string>>;
+  readonly #owned: Disposable;
   readonly #recovery = new Recovery(() => this.isClosing);
   #worker: Worker;
   #recovering: Promise<void> | null = null;
@@ -49,7 +52,7 @@ export class LocalSession extends BaseSession {
   /** Why we ended the worker between runs. */
   #endReason: string | null = null;
 
-  constructor({ id, support, worker, environment }: LocalSessionParts) {
+  constructor({ id, support, worker, environment, owned }: LocalSessionParts) {
     const { home, options, workspacePath: path } = worker.enclosure;
     const { isolation } = support;
     super(id, { ...isolation, network: options.network ? 'host' : isolation.network });
@@ -64,6 +67,7 @@ export class LocalSession extends BaseSession {
     });
     this.#support = support;
     this.#environment = environment;
+    this.#owned = owned;
     this.#worker = worker;
     this.#adopt(worker);
   }
@@ -161,6 +165,7 @@ export class LocalSession extends BaseSession {
     await ended;
     await this.#recovered();
     await this.#opening?.catch(() => undefined); // reported to whoever waits for it
+    this.#owned[Symbol.dispose]();
     await this.#support.removeHome(this.#worker.enclosure.home);
   }
 

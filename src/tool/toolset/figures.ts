@@ -42,7 +42,8 @@ async function save({ figure, bytes }: LoadedFigure, { session, workdir }: Figur
   const name = path.posix.join(FOLDER, `${randomUUID()}${extensionOf(figure.mime)}`);
   try {
     if (workdir?.isWritable) {
-      const directory = new DirectoryWorkspace({ path: workdir.path, uid: process.getuid?.() ?? 0 });
+      const { path: at, identity } = workdir;
+      const directory = new DirectoryWorkspace({ path: at, identity, uid: process.getuid?.() ?? 0 });
       await directory.write(name, bytes);
       return name;
     }

@@ -1,8 +1,10 @@
 /** How the interpreters of a toolset are set up: working directory, limits, access and init code. */
+import { stat } from 'node:fs/promises';
 import type { Mount } from '../../config.ts';
 import type { SessionOptions } from '../../host/options.ts';
 import { Once } from '../../once.ts';
 import { changeDirectory, pythonString } from '../../text/code/python-code.ts';
+import type { DirectoryIdentity } from '../../workspace/held-directory.ts';
 import { isolationOf, resolveAccess, resolveDirectory } from '../access.ts';
 import type { CallerIdentity } from '../call.ts';
 import { describeSurroundings } from '../description.ts';
@@ -12,13 +14,18 @@ import type { ToolSetSettings } from './options.ts';
 /** A directory of the machine that interpreters work in. */
 export interface Workdir {
   readonly path: string;
+  /** What the path led to when it was used first. */
+  readonly identity: DirectoryIdentity;
   readonly isWritable: boolean;
 }
 
 export class InterpreterSetup {
   readonly #host: LazyHost;
   readonly #settings: ToolSetSettings;
-  readonly #directory = new Once((directory: string) => resolveDirectory('workdir', directory));
+  readonly #directory = new Once(async (directory: string) => {
+    const path = await resolveDirectory('workdir', directory);
+    return { path, identity: await stat(path, { bigint: true }) };
+  });
 
   constructor(host: LazyHost, settings: ToolSetSettings) {
     this.#host = host;
@@ -28,7 +35,7 @@ export class InterpreterSetup {
   async workdir(): Promise<Workdir | null> {
     const { workdir, workdirWritable } = this.#settings;
     if (workdir === null) return null;
-    return { path: await this.#directory.get(workdir), isWritable: workdirWritable };
+    return { ...(await this.#directory.get(workdir)), isWritable: workdirWritable };
   }
 
   /** The options of a new session for this caller. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from _vivarium.confine import kernel
 from _vivarium.confine.root import contents, mounts
@@ -74,7 +75,9 @@ def build(root: Root) -> None:
     contents.make_dev(f"{_NEW}/dev", _OLD, root.devices, shm)
     contents.make_proc(f"{_NEW}/proc", root.proc, f"{_OLD}/proc", f"{_NEW}/dev/null")
     for path, points_to in root.symlinks:
-        os.symlink(points_to, _make_parent(path))
+        parent, name = _open_parent(path)
+        os.symlink(points_to, name, dir_fd=parent)
+        os.close(parent)
     _leave_old_root()
     os.umask(mask)
 
@@ -116,32 +119,69 @@ def _enter_base() -> None:
 
 def _place(piece: _Piece) -> None:
     """Put one piece into the new root."""
-    target = _make_parent(piece.target)
-    if piece.link is not None:
-        if not os.path.lexists(target):
-            os.symlink(piece.link, target)
-    elif piece.tmpfs is not None:
-        os.makedirs(target, exist_ok=True)
-        mounts.tmpfs(target, *piece.tmpfs)
+    parent, name = _open_parent(piece.target)
+    try:
+        if piece.link is not None:
+            if not _exists(name, parent):
+                os.symlink(piece.link, name, dir_fd=parent)
+        elif piece.tmpfs is not None:
+            os.close(_open_directory(name, parent))
+            mounts.tmpfs(_NEW + os.path.normpath(f"/{piece.target}"), *piece.tmpfs)
+        else:
+            _bind(piece, name, parent)
+    finally:
+        os.close(parent)
+
+
+def _bind(piece: _Piece, name: str, parent: int) -> None:
+    source = _OLD + piece.source
+    if os.path.isdir(source):
+        target = _open_directory(name, parent)
     else:
-        if os.path.islink(target):  # a session that had this /tmp before can have put it there
+        if not _exists(name, parent):
+            contents.make_file(name, parent=parent)
+        target = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if stat.S_ISLNK(os.fstat(target).st_mode):
             raise ValueError(f"{piece.target} is a link, so nothing can be mounted there")
-        source = _OLD + piece.source
-        if os.path.isdir(source):
-            os.makedirs(target, exist_ok=True)
-        elif not os.path.exists(target):
-            contents.make_file(target)
         mounts.bind(source, target, writable=piece.writable, mountinfo=f"{_OLD}/proc/self/mountinfo")
+    finally:
+        os.close(target)
 
 
-def _make_parent(path: str) -> str:
-    """Return the place of `path` in the new root, and make the directories above it."""
-    target = _NEW + os.path.normpath(f"/{path}")
-    parent = os.path.dirname(target)
-    if not os.path.realpath(parent).startswith(_NEW):
-        raise ValueError(f"{path} lies behind a link that leads out of the new root")
-    os.makedirs(parent, exist_ok=True)
-    return target
+def _open_parent(path: str) -> tuple[int, str]:
+    """Open the directory above `path` in the new root, and make what is missing. Returns it with the last name.
+
+    No link is followed: sessions that had this /tmp, or have a mount that is placed already, can have put links there.
+    """
+    *folders, name = os.path.normpath(f"/{path}").strip("/").split("/")
+    opened = os.open(_NEW, os.O_PATH | os.O_CLOEXEC)
+    for folder in folders:
+        try:
+            inner = _open_directory(folder, opened)
+        except NotADirectoryError as error:
+            raise ValueError(f"{path} lies behind a link, or behind a file") from error
+        finally:
+            os.close(opened)
+        opened = inner
+    return opened, name
+
+
+def _open_directory(name: str, parent: int) -> int:
+    """Open a directory, and make it if it is not there."""
+    try:
+        os.mkdir(name, dir_fd=parent)
+    except FileExistsError:
+        pass
+    return os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+
+
+def _exists(name: str, parent: int) -> bool:
+    try:
+        os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _leave_old_root() -> None:

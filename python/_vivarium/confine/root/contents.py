@@ -90,9 +90,9 @@ def make_proc(proc: str, kind: str, host_proc: str, null: str) -> None:
         raise ValueError(f"unknown kind of /proc: {kind}")
 
 
-def make_file(path: str, text: str = "") -> None:
-    """Create a file, which may serve as a mount point."""
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+def make_file(path: str, text: str = "", parent: int | None = None) -> None:
+    """Create a file, which may serve as a mount point. The path may be a name in the directory `parent`."""
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=parent)
     try:
         os.write(fd, text.encode())
     finally:

@@ -14,8 +14,8 @@ _AT_FDCWD = -100
 _AT_SYMLINK_NOFOLLOW = 0x100
 _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
-_OPEN_TREE_CLONE = 1
-_MOVE_MOUNT_FROM_EMPTY_PATH = 4
+_CLONE = 1 | _AT_RECURSIVE | os.O_CLOEXEC  # for open_tree
+_MOVE_MOUNT_EMPTY_PATHS = 0x4 | 0x40  # of both ends, which descriptors name
 
 # The same bits in mount(2) and in mount_setattr(2).
 _SAFE = kernel.MS_NOSUID | kernel.MS_NODEV
@@ -30,14 +30,26 @@ _OPTION_FLAGS = {
 }
 
 
-def bind(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
-    """Show `source` and every mount below it at `target`; all of it is read-only unless `writable`."""
+def bind(source: str, target: str | int, *, writable: bool, mountinfo: str) -> None:
+    """Show `source` and every mount below it at `target`, a path or a descriptor; all read-only unless `writable`."""
     try:
         _bind_tree(source, target, _SAFE | (0 if writable else kernel.MS_RDONLY))
     except OSError as error:
         if error.errno not in (errno.ENOSYS, errno.EPERM):  # an old kernel, or a filter that knows only mount(2)
             raise OSError(error.errno, f"bind of {source} on {target}: {error.strerror}") from error
-        bind_by_remount(source, target, writable=writable, mountinfo=mountinfo)
+        place = f"{os.path.dirname(mountinfo)}/fd/{target}" if isinstance(target, int) else target
+        bind_by_remount(source, place, writable=writable, mountinfo=mountinfo)
+
+
+def bind_descriptor(source: int, target: str) -> None:
+    """Show what a descriptor refers to, and every mount below it, at `target`."""
+    try:
+        tree = kernel.syscall("open_tree", source, b"", _CLONE | _AT_EMPTY_PATH)
+        _attach(tree, target)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EPERM):  # as in `bind`
+            raise
+        kernel.mount(f"/proc/self/fd/{source}", target, None, kernel.MS_BIND | kernel.MS_REC)
 
 
 def bind_by_remount(source: str, target: str, *, writable: bool, mountinfo: str) -> None:
@@ -65,14 +77,20 @@ def make_read_only(target: str, flags: int = 0) -> None:
     kernel.mount(None, target, None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _SAFE | flags)
 
 
-def _bind_tree(source: str, target: str, flags: int) -> None:
+def _bind_tree(source: str, target: str | int, flags: int) -> None:
     """Clone the mounts at `source`, change them while they are detached, then attach them."""
-    clone = _OPEN_TREE_CLONE | _AT_RECURSIVE | _AT_SYMLINK_NOFOLLOW | os.O_CLOEXEC
-    tree = kernel.syscall("open_tree", _AT_FDCWD, os.fsencode(source), clone)
+    tree = kernel.syscall("open_tree", _AT_FDCWD, os.fsencode(source), _CLONE | _AT_SYMLINK_NOFOLLOW)
+    _attach(tree, target, flags)
+
+
+def _attach(tree: int, target: str | int, flags: int = 0) -> None:
+    """Attach mounts that were cloned, with these flags. Closes their descriptor."""
     try:
-        attributes = ctypes.create_string_buffer(struct.pack("QQQQ", flags, 0, 0, 0), 32)
-        kernel.syscall("mount_setattr", tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attributes, 32)
-        kernel.syscall("move_mount", tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_FROM_EMPTY_PATH)
+        if flags:
+            attributes = ctypes.create_string_buffer(struct.pack("QQQQ", flags, 0, 0, 0), 32)
+            kernel.syscall("mount_setattr", tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attributes, 32)
+        directory, path = (target, b"") if isinstance(target, int) else (_AT_FDCWD, os.fsencode(target))
+        kernel.syscall("move_mount", tree, b"", directory, path, _MOVE_MOUNT_EMPTY_PATHS)
     finally:
         os.close(tree)
 

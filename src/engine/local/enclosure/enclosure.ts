@@ -46,7 +46,7 @@ export class Enclosure {
   readonly name: string;
   readonly watch: Watch;
   readonly #parts: EnclosureParts;
-  readonly #opened = Promise.withResolvers<Home>();
+  readonly #opened = Promise.withResolvers<string>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #gone = Promise.withResolvers<void>();
   readonly #asking = new Waiters<string | null>();
@@ -71,13 +71,14 @@ export class Enclosure {
     this.#failed.promise.catch(() => undefined); // whoever opens it reports it
   }
 
-  /** Has the zygote open it: one that is ready, or one that is built on demand. Its worker will come with the token. */
-  open(token: string): void {
+  /** Has the zygote open it: one that is ready, or one that is built on demand. */
+  open(): void {
     this.#parts.zygote.listen(this.name, (event) => this.#onEvent(event));
-    this.#parts.zygote.send(this.name, { op: 'open', token, ...openCommand(this.#options) });
+    this.#parts.zygote.send(this.name, { op: 'open', ...openCommand(this.#options) });
   }
 
-  get opened(): Promise<Home> {
+  /** Resolves to the ticket of its worker. */
+  get opened(): Promise<string> {
     return this.#opened.promise;
   }
 
@@ -183,7 +184,7 @@ export class Enclosure {
       case 'opened':
         this.#place = event.place;
         this.#home = { workspace: event.place.workspace, uid: event.uid };
-        this.#opened.resolve(this.#home);
+        this.#opened.resolve(event.ticket);
         break;
       case 'failed':
         this.#fail(event.problem);

@@ -1,9 +1,10 @@
-import type { Limits, Mount } from '../../../config.ts';
+import type { Limits } from '../../../config.ts';
+import type { HeldMount } from '../mount/table.ts';
 
 /** Everything that the walls of a session depend on. */
 export interface EnclosureOptions {
   readonly limits: Limits;
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly HeldMount[];
   readonly network: boolean;
   readonly readOnly: boolean;
   readonly twins: boolean;
@@ -24,7 +25,7 @@ export function openCommand({ limits, mounts, network, readOnly, twins, uid, hom
   return {
     workspace: home?.workspace ?? null,
     uid: home?.uid ?? uid ?? null,
-    mounts,
+    hasMounts: mounts.length > 0, // the zygote, whose memory all later sessions inherit, must not know them
     network,
     readOnly,
     twins,

@@ -1,22 +1,25 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { opendir, rename, rm } from 'node:fs/promises';
-import path from 'node:path';
+import { rename, rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HeldDirectory } from '../../../workspace/held-directory.ts';
 
 /** So many entries are removed by this process. For more, a process of its own is far faster. */
 const FEW_ENTRIES = 200;
-/** Step by step, so that no path is too long; a directory without permissions gets them first. */
-const REMOVE_SCRIPT = `rm -rf --one-file-system -- "$1" 2>/dev/null || { chmod -R u+rwx -- "$1"; exec rm -rf --one-file-system -- "$1"; }`;
+/** It goes from directory to directory by descriptors, so no path is too long, and no link is followed. */
+const REMOVE = 'rm -rf --one-file-system -- "$1"';
+/** A directory without permissions gets them first. Root needs none, and must change nothing but what it removes. */
+const REMOVE_LOCKED = `${REMOVE} 2>/dev/null || { chmod -R u+rwx -- "$1"; exec ${REMOVE}; }`;
 
 /** Removes a tree that a session made, even one with locked or very deep directories. Links are not followed. */
 export async function removeTree(directory: string, onProcess?: (child: ChildProcess) => void): Promise<void> {
   try {
-    if (await hasFewEntries(directory)) return await rm(directory, { recursive: true, force: true });
+    if (await removeFew(directory)) return;
   } catch {
     // A directory without permissions, or a path too long for one call: the system's tools can deal with both.
   }
-  const child = spawn('sh', ['-c', REMOVE_SCRIPT, 'sh', directory], { detached: true, stdio: 'ignore' });
+  const script = process.getuid?.() === 0 ? REMOVE : REMOVE_LOCKED;
+  const child = spawn('sh', ['-c', script, 'sh', directory], { detached: true, stdio: 'ignore' });
   onProcess?.(child);
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`Files of a session could not be removed: rm has failed for ${directory}.`);
@@ -65,14 +68,28 @@ export class Removals {
   }
 }
 
-async function hasFewEntries(directory: string): Promise<boolean> {
-  let left = FEW_ENTRIES;
-  const pending = [directory];
-  for (const each of pending) {
-    for await (const entry of await opendir(each)) {
-      left -= 1;
-      if (left < 0) return false;
-      if (entry.isDirectory()) pending.push(path.join(each, entry.name));
+/** Removes a tree of few entries, by held directories: processes of its session may still be changing it. */
+async function removeFew(directory: string): Promise<boolean> {
+  using top = HeldDirectory.open(directory);
+  if (!(await removeEntries(top, { entries: FEW_ENTRIES }))) return false;
+  await rmdir(directory);
+  return true;
+}
+
+/** False if there are more entries than are left to be removed here. */
+async function removeEntries(directory: HeldDirectory, left: { entries: number }): Promise<boolean> {
+  const found: { name: string; isDirectory: boolean }[] = [];
+  for (const entry of directory.entries()) {
+    left.entries -= 1;
+    if (left.entries < 0) return false;
+    found.push({ name: entry.name.toString('utf8'), isDirectory: entry.isDirectory() });
+  }
+  for (const { name, isDirectory } of found) {
+    if (!isDirectory) await directory.unlink(name);
+    else {
+      using inner = directory.child(name);
+      if (!(await removeEntries(inner, left))) return false;
+      directory.removeDirectory(name);
     }
   }
   return true;

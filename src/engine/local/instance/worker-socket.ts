@@ -9,6 +9,10 @@ const DIRECTORY_NAMES = /^vivarium-\d+-[A-Za-z0-9]{6}$/;
 const SOCKET = 'engine.sock';
 const HELLO_MAX_BYTES = 512;
 const HELLO_TIMEOUT_MS = 10_000;
+/** A worker says little before it is claimed. */
+const UNCLAIMED_MAX_BYTES = 1 << 16;
+/** Far more than are ever on their way. */
+const MAX_ARRIVALS = 4096;
 
 /** The three connections of a worker. Each is an open file description of its own. */
 export interface WorkerConnections {
@@ -19,25 +23,37 @@ export interface WorkerConnections {
 
 const KINDS = ['control', 'stdout', 'stderr'] as const;
 
-interface Hello {
-  readonly enclosure: string;
-  readonly kind: (typeof KINDS)[number];
-  readonly token: string;
+type Hello =
+  | { readonly kind: (typeof KINDS)[number]; readonly ticket: string; readonly token: string }
+  | { readonly kind: 'mounts'; readonly enclosure: string };
+
+/** A connection, and what has come after its first line. It is read on, since otherwise nobody would notice its end. */
+interface Arrived {
+  readonly socket: Socket;
+  release(): Socket;
 }
 
-/** A worker that has not made all its connections yet. */
-interface ExpectedWorker {
-  readonly isOurs: (token: string) => boolean;
-  readonly sockets: Map<string, Socket>;
-  readonly arrived: (connections: WorkerConnections) => void;
+/** A worker that has not been claimed yet, or has not made all its connections. */
+interface Arrival {
+  /** What its first connection said; the others must say the same. */
+  token: string | null;
+  readonly connections: Map<string, Arrived>;
+  readonly complete: PromiseWithResolvers<WorkerConnections>;
+  isClaimed: boolean;
 }
 
-/** The private socket that workers connect to before they enter their enclosure. */
+/**
+ * The private socket of an engine. Workers are connected to it before they have a session, and are known by a ticket
+ * from then on. Builders ask here what an enclosure is to see of the machine: the zygote, whose memory every session
+ * inherits, must know neither.
+ */
 export class WorkerSocket implements AsyncDisposable {
   readonly socketPath: string;
   readonly #directory: string;
   readonly #server: Server;
-  readonly #expected = new Map<string, ExpectedWorker>();
+  readonly #arrivals = new Map<string, Arrival>();
+  readonly #mounts = new Map<string, readonly object[]>();
+  #isClosed = false;
 
   private constructor(directory: string, server: Server) {
     this.#directory = directory;
@@ -62,22 +78,33 @@ export class WorkerSocket implements AsyncDisposable {
     return removeAbandoned({ directory: tmpdir(), names: DIRECTORY_NAMES, socket: SOCKET, isOwn: false });
   }
 
-  /** The connections of the worker of an enclosure, once it has made all three with the token that it was given. */
-  expect(enclosure: string, isOurs: (token: string) => boolean): Promise<WorkerConnections> {
-    const { promise, resolve } = Promise.withResolvers<WorkerConnections>();
-    this.#expected.set(enclosure, { isOurs, sockets: new Map(), arrived: resolve });
-    return promise;
+  /** The connections of the worker with this ticket, once it has made all three. A ticket is good for one worker. */
+  claim(ticket: string): Promise<WorkerConnections> {
+    const arrival = this.#arrivalOf(ticket);
+    arrival.isClaimed = true;
+    this.#hand(ticket, arrival);
+    return arrival.complete.promise;
   }
 
-  /** The worker will not come any more. */
-  forget(enclosure: string): void {
-    const worker = this.#expected.get(enclosure);
-    this.#expected.delete(enclosure);
-    for (const socket of worker?.sockets.values() ?? []) socket.destroy();
+  /** The worker is not wanted any more. */
+  forget(ticket: string): void {
+    const arrival = this.#arrivals.get(ticket);
+    this.#arrivals.delete(ticket);
+    for (const { socket } of arrival?.connections.values() ?? []) socket.destroy();
+  }
+
+  /** Answers the builder that asks for the mounts of this enclosure. */
+  offerMounts(enclosure: string, mounts: readonly object[]): void {
+    this.#mounts.set(enclosure, mounts);
+  }
+
+  withdrawMounts(enclosure: string): void {
+    this.#mounts.delete(enclosure);
   }
 
   async close(): Promise<void> {
-    for (const enclosure of this.#expected.keys()) this.forget(enclosure);
+    this.#isClosed = true;
+    for (const ticket of this.#arrivals.keys()) this.forget(ticket);
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
     await rm(this.#directory, { recursive: true, force: true });
   }
@@ -86,35 +113,67 @@ export class WorkerSocket implements AsyncDisposable {
     return this.close();
   }
 
-  /** Reads the first line. A connection that is not of an expected worker is closed. */
+  /** Reads the first line. A connection that says nothing we know is closed. */
   #accept(socket: Socket): void {
     let received = Buffer.alloc(0);
+    let isGreeted = false;
     const timer = setTimeout(() => socket.destroy(), HELLO_TIMEOUT_MS).unref();
     const onData = (chunk: Buffer): void => {
       received = Buffer.concat([received, chunk]);
+      if (isGreeted) return void (received.length > UNCLAIMED_MAX_BYTES && socket.destroy());
       const end = received.indexOf(0x0a);
       if (end < 0 && received.length <= HELLO_MAX_BYTES) return;
       clearTimeout(timer);
-      socket.off('data', onData);
-      socket.pause();
-      if (end < 0 || !this.#admit(socket, received.subarray(0, end))) socket.destroy();
-      else if (end + 1 < received.length) socket.unshift(received.subarray(end + 1));
+      isGreeted = true;
+      const line = received.subarray(0, Math.max(0, end));
+      received = received.subarray(end + 1);
+      const release = (): Socket => {
+        socket.off('data', onData);
+        socket.pause();
+        if (received.length > 0) socket.unshift(received);
+        return socket;
+      };
+      if (end < 0 || !this.#admit(line, { socket, release })) socket.destroy();
     };
     socket.on('error', () => socket.destroy());
     socket.on('data', onData);
   }
 
-  #admit(socket: Socket, line: Buffer): boolean {
+  #admit(line: Buffer, arrived: Arrived): boolean {
     const hello = parseHello(line);
-    const worker = hello && this.#expected.get(hello.enclosure);
-    if (!hello || !worker || worker.sockets.has(hello.kind) || !worker.isOurs(hello.token)) return false;
-    worker.sockets.set(hello.kind, socket);
-    const [control, stdout, stderr] = KINDS.map((kind) => worker.sockets.get(kind));
-    if (control && stdout && stderr) {
-      this.#expected.delete(hello.enclosure);
-      worker.arrived({ control, stdout, stderr });
+    if (hello === undefined || this.#isClosed) return false;
+    if (hello.kind === 'mounts') {
+      const mounts = this.#mounts.get(hello.enclosure);
+      if (mounts !== undefined) arrived.socket.end(JSON.stringify(mounts));
+      return mounts !== undefined;
     }
+    const { ticket, token, kind } = hello;
+    if (!this.#arrivals.has(ticket) && this.#arrivals.size >= MAX_ARRIVALS) return false;
+    const arrival = this.#arrivalOf(ticket);
+    arrival.token ??= token;
+    if (arrival.token !== token || arrival.connections.has(kind)) return false;
+    arrival.connections.set(kind, arrived);
+    arrived.socket.once('close', () => {
+      if (this.#arrivals.get(ticket) === arrival) this.forget(ticket); // it has ended before anybody wanted it
+    });
+    this.#hand(ticket, arrival);
     return true;
+  }
+
+  #arrivalOf(ticket: string): Arrival {
+    const known = this.#arrivals.get(ticket);
+    if (known !== undefined) return known;
+    const complete = Promise.withResolvers<WorkerConnections>();
+    const arrival: Arrival = { token: null, connections: new Map(), complete, isClaimed: false };
+    this.#arrivals.set(ticket, arrival);
+    return arrival;
+  }
+
+  #hand(ticket: string, { isClaimed, connections, complete }: Arrival): void {
+    const [control, stdout, stderr] = KINDS.map((kind) => connections.get(kind));
+    if (!isClaimed || !control || !stdout || !stderr) return;
+    this.#arrivals.delete(ticket);
+    complete.resolve({ control: control.release(), stdout: stdout.release(), stderr: stderr.release() });
   }
 }
 
@@ -129,8 +188,9 @@ function parseHello(line: Buffer): Hello | undefined {
 
 // Checked by hand, because compiling a schema would take time while Python waits for its configuration.
 function isHello(value: unknown): value is Hello {
-  if (typeof value !== 'object' || value === null) return false;
-  if (!('enclosure' in value && 'kind' in value && 'token' in value)) return false;
-  const { enclosure, kind, token } = value;
-  return typeof enclosure === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
+  if (value.kind === 'mounts') return 'enclosure' in value && typeof value.enclosure === 'string';
+  if (!('ticket' in value && 'token' in value)) return false;
+  const { kind, ticket, token } = value;
+  return typeof ticket === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);
 }

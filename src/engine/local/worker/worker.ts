@@ -1,4 +1,3 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VivariumError } from '../../../errors.ts';
 import { within } from '../../deadline.ts';
@@ -6,6 +5,7 @@ import { ProtocolViolation } from '../../hostile-json.ts';
 import { Enclosure, type EnclosureParts } from '../enclosure/enclosure.ts';
 import type { Exit } from '../enclosure/exit.ts';
 import type { EnclosureOptions } from '../enclosure/options.ts';
+import type { HeldMount } from '../mount/table.ts';
 import type { WorkerConnections, WorkerSocket } from '../instance/worker-socket.ts';
 import type { WorkerFrame } from '../protocol/worker-frame.ts';
 import type { Overstep } from '../zygote/surveyor.ts';
@@ -76,23 +76,27 @@ export class Worker {
   ): Promise<Worker> {
     signal?.throwIfAborted();
     const enclosure = new Enclosure(name, parts, options);
-    const token = randomBytes(16);
-    const arriving = parts.workerSocket.expect(name, (said) => isSame(Buffer.from(said, 'hex'), token));
+    const { workerSocket } = parts;
     const settled = new AbortController();
     const givenUp = signal === undefined ? settled.signal : AbortSignal.any([signal, settled.signal]);
     const unopened = Promise.race([enclosure.failed, timeout(OPEN_TIMEOUT_MS, givenUp)]);
     let worker: Worker | undefined;
-    enclosure.open(token.toString('hex'));
+    let ticket = '';
+    if (options.mounts.length > 0) workerSocket.offerMounts(name, options.mounts);
+    enclosure.open();
     try {
-      worker = new Worker(enclosure, await Promise.race([arriving, unopened]));
-      await Promise.race([Promise.all([enclosure.opened, worker.#ready.promise]), unopened]);
+      ticket = await Promise.race([enclosure.opened, unopened]);
+      worker = new Worker(enclosure, await Promise.race([workerSocket.claim(ticket), unopened]));
+      if (options.mounts.length > 0) worker.channel.send({ type: 'mounts', mounts: options.mounts.map(asSeenInside) });
+      await Promise.race([worker.#ready.promise, unopened]);
       return worker;
     } catch (error) {
-      parts.workerSocket.forget(name);
+      workerSocket.forget(ticket);
       await (worker ?? enclosure).close();
       signal?.throwIfAborted(); // with the caller's own reason
       throw error;
     } finally {
+      workerSocket.withdrawMounts(name);
       settled.abort(); // neither a timer nor a listener on the caller's signal stays
     }
   }
@@ -269,8 +273,9 @@ export class Worker {
   }
 }
 
-function isSame(said: Buffer, token: Buffer): boolean {
-  return said.length === token.length && timingSafeEqual(said, token);
+/** Without its path on the machine, which is no business of the session. */
+function asSeenInside({ target, writable, device, inode }: HeldMount): object {
+  return { target, writable, device, inode };
 }
 
 async function timeout(ms: number, signal?: AbortSignal): Promise<never> {

@@ -34,6 +34,8 @@ const ZygoteEvent = z.discriminatedUnion('event', [
     event: z.literal('opened'),
     enclosure: z.string(),
     uid: z.int(),
+    /** By which the connections of its worker are known. */
+    ticket: z.string(),
     place: z.object({
       workspace: z.string(),
       pid1: z.int(),
