@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from _vivarium.record import Fields
+from _vivarium.surveyor.deputy import PATIENCE_S, Charge, Deputy
 from _vivarium.surveyor.disk import DiskMeter
 from _vivarium.surveyor.following import Following
 from _vivarium.surveyor.priorities import Priorities, TerminalSession
@@ -66,6 +67,7 @@ class Limits(Fields):
     is_resting: bool  # no run is on
     is_stopping: bool  # the run has been told to end
     tolerates_found: bool  # the size that is found first is not too large, whatever it is
+    wall_s: float | None = None  # after so long without another order, its processes are ended
 
 
 class WatchedEnclosure:
@@ -97,6 +99,7 @@ class Watch:
         overstepped: Callable[[str, str, int], None],
     ) -> None:
         self._processes = processes
+        self._deputy = Deputy(processes)
         self._following = following
         self._forked_name = forked_name
         self._overstepped = overstepped
@@ -109,6 +112,9 @@ class Watch:
 
     def add(self, name: str, place: Place, home: str, limits: Limits) -> None:
         """Watch an enclosure from now on. This replaces an earlier order for it."""
+        self._deputy.dismiss(name)
+        if limits.wall_s is not None:
+            self._deputy.take(name, _charge(place, limits, limits.wall_s))
         watched = self._watched.get(name)
         if watched is None:
             watched = self._watched[name] = WatchedEnclosure(name, place, DiskMeter(home, self._following))
@@ -140,16 +146,20 @@ class Watch:
     def remove(self, name: str) -> None:
         """Stop watching an enclosure."""
         self._watched.pop(name, None)
+        self._deputy.dismiss(name)
 
     def next_tick_s(self) -> float:
         """Return how long the loop may sleep, or -1 for ever."""
+        pause = self._deputy.next_tick_s()
         if not self._watched:
-            return -1
+            return pause
         due = max(self._not_before_s, min(watched.next_s for watched in self._watched.values()))
-        return max(0.0, due - time.monotonic())
+        look = max(0.0, due - time.monotonic())
+        return look if pause < 0 else min(look, pause)
 
     def tick(self) -> None:
         """Look at those whose time has come, the longest overdue first."""
+        self._deputy.tick()
         start = time.monotonic()
         if start < self._not_before_s or not self._watched:
             return
@@ -170,6 +180,7 @@ class Watch:
             cause = None
         if cause is not None:
             self.remove(watched.name)
+            self._deputy.take(watched.name, _charge(watched.place, watched.limits, PATIENCE_S))
             self._overstepped(watched.name, cause, watched.last.leftovers)
         watched.next_s = time.monotonic() + watched.interval_s
 
@@ -270,3 +281,7 @@ class Watch:
             each_shared += shared
         all_shared = shared_bytes_of(group) if group is not None else None
         return total + (each_shared if all_shared is None else all_shared)
+
+
+def _charge(place: Place, limits: Limits, after_s: float) -> Charge:
+    return Charge(place=place, worker=limits.worker, dormant=limits.dormant, at_s=time.monotonic() + after_s)
