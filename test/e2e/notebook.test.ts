@@ -33,7 +33,7 @@ const VALUES: readonly Step[] = [
   'None',
   'import subprocess\nsubprocess.run(["echo", "of a child"], check=True)',
   'import threading\nthread = threading.Thread(target=lambda: print("of a thread"))\nthread.start()\nthread.join()',
-  '"\\x1b[31mred\\x1b[0m \\x00 \\u2028", print("\\x1b[31mred\\x1b[0m \\x00")',
+  '"\\x1b[31mred\\x1b[0m \\x00 \\u2028", print("\\x1b[31mred\\x1b[0m")',
   'import asyncio\nawait asyncio.sleep(0.001)\nx + await asyncio.sleep(0, 2)',
   'from IPython.display import HTML, display\ndisplay(HTML("<b>bold</b>"))\ndisplay("text", [1])\nHTML("<i>it</i>")',
   'display({"application/json": {"a": [1, "ż"]}, "text/plain": "json"}, raw=True)',

@@ -101,6 +101,7 @@ class Surveyor:
                 is_resting=order["op"] == "rest",
                 is_stopping=order["isStopping"],
                 tolerates_found=order["toleratesFound"],
+                wall_s=order["wallMs"] and order["wallMs"] / 1000,
             ),
         )
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from _vivarium.record import Fields
+from _vivarium.surveyor.deputy import PATIENCE_S, Charge, Deputy
 from _vivarium.surveyor.disk import DiskMeter
 from _vivarium.surveyor.following import Following
 from _vivarium.surveyor.memory import held_bytes, most_bytes, shared_bytes_of
@@ -60,6 +61,7 @@ class Limits(Fields):
     is_resting: bool  # no run is on
     is_stopping: bool  # the run has been told to end
     tolerates_found: bool  # the size that is found first is not too large, whatever it is
+    wall_s: float | None = None  # after so long without another order, its processes are ended
 
 
 class WatchedEnclosure:
@@ -92,6 +94,7 @@ class Watch:
     ) -> None:
         self._processes = processes
         self._sockets = Sockets()
+        self._deputy = Deputy(processes)
         self._following = following
         self._overstepped = overstepped
         self._unmeasured = unmeasured
@@ -103,6 +106,9 @@ class Watch:
 
     def add(self, name: str, place: Place, home: str, limits: Limits) -> None:
         """Watch an enclosure from now on. This replaces an earlier order for it."""
+        self._deputy.dismiss(name)
+        if limits.wall_s is not None:
+            self._deputy.take(name, _charge(place, limits, limits.wall_s))
         watched = self._watched.get(name)
         if watched is None:
             disk = DiskMeter(home, self._following, lambda: self._pids_of(name))
@@ -142,16 +148,20 @@ class Watch:
     def remove(self, name: str) -> None:
         """Stop watching an enclosure."""
         self._watched.pop(name, None)
+        self._deputy.dismiss(name)
 
     def next_tick_s(self) -> float:
         """Return how long the loop may sleep, or -1 for ever."""
+        pause = self._deputy.next_tick_s()
         if not self._watched:
-            return -1
+            return pause
         due = max(self._not_before_s, min(watched.next_s for watched in self._watched.values()))
-        return max(0.0, due - time.monotonic())
+        look = max(0.0, due - time.monotonic())
+        return look if pause < 0 else min(look, pause)
 
     def tick(self) -> None:
         """Look at those whose time has come, the longest overdue first."""
+        self._deputy.tick()
         start = time.monotonic()
         if start < self._not_before_s or not self._watched:
             return
@@ -180,6 +190,7 @@ class Watch:
             return
         if cause is not None:
             self.remove(watched.name)
+            self._deputy.take(watched.name, _charge(watched.place, watched.limits, PATIENCE_S))
             self._overstepped(watched.name, cause, watched.last.leftovers)
         watched.next_s = time.monotonic() + watched.interval_s
 
@@ -295,3 +306,7 @@ def _unknown_twins(counted: list[Sample], worker: int, most: int) -> list[Sample
     """
     forks = [one for one in counted if one.parent == worker and not one.is_ended and one.cpu_s <= TWIN_CPU_S]
     return sorted(forks, key=lambda one: one.resident_bytes)[-most:] if most > 0 else []
+
+
+def _charge(place: Place, limits: Limits, after_s: float) -> Charge:
+    return Charge(place=place, worker=limits.worker, dormant=limits.dormant, at_s=time.monotonic() + after_s)

@@ -62,6 +62,22 @@ time.sleep(60)
 """
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the children of a process that has one thread."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def ends_within(pid: int, seconds: float) -> bool:
+    """Whether a process ends in that time."""
+    deadline = time.monotonic() + seconds
+    while (found := sample(pid)) is not None and not found.is_ended:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 class SurveyorTest(unittest.TestCase):
     """A surveyor in a process of its own."""
 
@@ -97,6 +113,7 @@ class SurveyorTest(unittest.TestCase):
             "diskBytes": MB,
             "isStopping": False,
             "toleratesFound": False,
+            "wallMs": None,
         }
         known = {"enclosure": f"s{pid}", "worker": pid, "dormant": [], "place": place}
         self.host.sendall(protocol.encode({"op": op, **known, **usual, **fields}))
@@ -140,6 +157,32 @@ class SurveyorTest(unittest.TestCase):
             greedy = self.start(program)
             self.order("watch", greedy)
             self.assertEqual(self.hear() | {"leftovers": 0}, overstep(greedy, "memory"))
+
+    def start_family(self) -> tuple[int, int, int]:
+        """Run a program as pid 1 with two children."""
+        program = "import os, time\nfor _ in range(2):\n  if os.fork() == 0: break\ntime.sleep(60)"
+        parent = self.start(program)
+        deadline = time.monotonic() + 10
+        while len(children := children_of(parent)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        first, second = children
+        return parent, first, second
+
+    def test_a_host_that_says_nothing_more_is_replaced_and_only_twins_and_pid_1_are_spared(self) -> None:
+        parent, worker, twin = self.start_family()
+        self.order("watch", parent, worker=worker, dormant=[worker, twin], wallMs=300)
+        self.assertTrue(ends_within(worker, 5))
+        self.assertFalse(ends_within(twin, 0.5))
+        self.assertFalse(ends_within(parent, 0))
+
+    def test_any_word_of_the_host_keeps_the_surveyor_from_acting(self) -> None:
+        parent, first, second = self.start_family()
+        self.order("watch", parent, wallMs=400)
+        self.order("unwatch", parent)
+        self.assertFalse(ends_within(first, 1))
+        self.order("watch", parent, wallMs=400)
+        self.order("watch", parent, wallMs=60_000)
+        self.assertFalse(ends_within(second, 1))
 
     def write(self, size: int) -> None:
         with open(f"{self.sessions}/home/file", "ab") as file:

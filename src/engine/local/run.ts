@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event, Listener } from '../../execution/event.ts';
 import type { Outcome } from '../../execution/outcome.ts';
@@ -131,17 +132,24 @@ export class LocalRun implements ActiveRun {
     this.#worker.use({
       onFrame: (frame) => this.#onFrame(frame),
       onOverstep: (cause) => this.stop(cause),
-      onExit: (exit) => this.#ending.resolve(exit),
+      onExit: (exit) => this.#onExit(exit),
     });
     if (!this.#worker.isAlive) this.#ending.resolve(this.#worker.exited);
     for (const stream of ['stdout', 'stderr'] as const) {
       channel[stream].begin(mark, opening, (text) => this.#results.print(stream, text));
     }
     const { timeoutMs, signal } = this.#parts.request;
-    enclosure.watch.beginRun(() => this.#onLongRun());
+    enclosure.watch.beginRun(timeoutMs, () => this.#onLongRun());
     if (timeoutMs < LONG_RUN_MS) this.#timer = setTimeout(() => this.#onTimeLimit(), timeoutMs);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.stop('cancelled');
+  }
+
+  /** If it has ended after its time and we have not stopped it, we were late: the surveyor did it for us. */
+  #onExit(exit: Exit): void {
+    const isLate = performance.now() - this.#startedAt > this.#parts.request.timeoutMs;
+    if (isLate && exit.signal === constants.signals.SIGKILL && !this.#isEnding) this.#stopCause ??= 'wall';
+    this.#ending.resolve(exit);
   }
 
   /** Most runs have ended by now, and need no timer of their own. */

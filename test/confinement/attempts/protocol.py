@@ -196,12 +196,19 @@ def stall_with_the_largest_frames():
     lists = b"[" + b",".join(b'{"%x":0}' % key for key in range(29_900)) + b"]"
     chart = {**_result(run, {"text/plain": ""}), "chartBytes": len(lists)}
     value = {"type": "value", "id": run, "jsonBytes": len(lists)}
-    wide = "\N{SNOWMAN}".encode() * (2 * MIB)
-    text = {**_result(run, {}), "texts": [["text/html", len(wide)]]}
     for _ in range(20):
         _write(_frame(json.dumps(chart).encode(), lists) + _frame(json.dumps(value).encode(), lists))
-    for _ in range(3):
-        _write(_frame(json.dumps(text).encode(), wide))
+
+
+@attempt(judge="stall")
+def stall_with_long_texts():
+    """Send texts that are as long as they may be and slow to read, and one that is no text at all."""
+    for unit, count in ((b"\xc3\xa9", 4 * MIB), (b"\xff", 8 * MIB)):
+        text = unit * count
+        header = {**_result(HOST["runId"], {}), "texts": [["text/html", len(text)]]}
+        for _ in range(3):
+            _write(_frame(json.dumps(header).encode(), text))
+        del text
 
 
 @attempt(judge="stall")

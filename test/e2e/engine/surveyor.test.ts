@@ -57,3 +57,28 @@ time.sleep(30)
 `);
   expect(outcome).toMatchObject({ status: 'timed-out', limit: 'cpu' });
 });
+
+test.for(['namespaces', 'none'] as const)(
+  'a program does not go on while the host stands still, at the level %s',
+  { timeout: 30_000 },
+  async (isolation) => {
+    await using laboratory = await Laboratory.start({ isolation });
+    await using subject = await laboratory.open({ timeoutMs: 300 });
+    await subject.run('import time; kept = 42');
+    const startedAt = Date.now();
+    const running = subject.run(`
+while True:
+    try:
+        time.sleep(0.02)
+    finally:
+        open("beat", "w").write(str(time.time() * 1000))
+`);
+    await new Promise((resolve) => setTimeout(resolve, 150)); // it is a long run by then, and watched
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 9000);
+    const { outcome, state } = await running;
+    expect([outcome.status, state.status]).toEqual(['timed-out', 'restored']);
+    const beat = Number(await subject.evaluate('float(open("beat").read())'));
+    expect(beat - startedAt).toBeLessThan(7500); // five seconds after its time
+    expect(await subject.evaluate('kept')).toBe('42');
+  },
+);

@@ -22,7 +22,7 @@ function startWatch() {
     orders,
     long,
     ops: () => orders.map(({ op }) => op),
-    begin: (name: string) => watch.beginRun(() => long.push(name)),
+    begin: (name: string) => watch.beginRun(9000, () => long.push(name)),
   };
 }
 
@@ -50,10 +50,23 @@ test('a long run is watched until it ends', () => {
     isStopping: false,
     toleratesFound: false,
   };
-  expect(orders).toEqual([{ op: 'watch', ...fields, busyMs: null }]);
+  expect(orders).toEqual([{ op: 'watch', ...fields, busyMs: null, wallMs: 9000 - LONG_RUN_MS + 5000 }]);
   watch.endRun();
   watch.endRun();
   expect(orders.slice(1)).toEqual([{ op: 'unwatch' }]);
+});
+
+test('a run that is told to end has little more time, and between runs there is no limit of wall time', () => {
+  const { watch, orders, begin } = startWatch();
+  begin('long');
+  watch.hasten();
+  expect(orders).toEqual([]);
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  watch.hasten();
+  watch.endRun();
+  watch.rest(false);
+  vi.advanceTimersByTime(100);
+  expect(orders.map(({ wallMs }) => wallMs)).toEqual([13_950, 20_000 + LIMITS.graceMs, undefined, null]);
 });
 
 test('one clock serves a burst of runs, and each is long by its own time', () => {

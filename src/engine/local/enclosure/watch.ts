@@ -3,6 +3,10 @@ import type { SurveyOrder } from '../zygote/surveyor.ts';
 
 /** Shorter runs are not watched. */
 export const LONG_RUN_MS = 50;
+/** The surveyor ends a run itself if we have not done so this long after its time, because our event loop stands still. */
+const LATE_MS = 5000;
+/** The same for a run that has been told to end. It gets at most ten seconds of patience. */
+const STOPPING_MS = 20_000;
 /** By then the twin of the last run usually exists. */
 const REST_AFTER_MS = 100;
 
@@ -12,13 +16,19 @@ interface WatchTarget {
   readonly limits: Limits;
 }
 
+interface WatchedRun {
+  readonly startedMs: number;
+  readonly timeoutMs: number;
+  readonly onLong: () => void;
+}
+
 /** Has the surveyor measure a session against its limits, during runs and between them. Short runs are measured afterwards. */
 export class Watch {
   readonly #send: (order: SurveyOrder) => void;
   readonly #target: () => WatchTarget;
   #timer: NodeJS.Timeout | null = null;
   #isClockOn = false;
-  #run: { readonly startedMs: number; readonly onLong: () => void } | null = null;
+  #run: WatchedRun | null = null;
   #isWatching = false;
   #isResting = false;
   #isDiskMeasured = false;
@@ -34,15 +44,16 @@ export class Watch {
   }
 
   /** A run begins. If it takes long it is watched, and `onLong` is called. One clock serves a burst of runs. */
-  beginRun(onLong: () => void): void {
-    this.#run = { startedMs: performance.now(), onLong };
+  beginRun(timeoutMs: number, onLong: () => void): void {
+    this.#run = { startedMs: performance.now(), timeoutMs, onLong };
     if (!this.#isClockOn) this.#startClock(LONG_RUN_MS);
   }
 
   /** The run has been told to end. It comes before the others, so that one among many does not seem to ignore it. */
   hasten(): void {
-    if (this.#isWatching)
-      this.#send({ op: 'watch', ...this.#fields(), busyMs: null, isStopping: true, toleratesFound: false });
+    if (!this.#isWatching) return;
+    const wallMs = STOPPING_MS + this.#target().limits.graceMs;
+    this.#send({ op: 'watch', ...this.#fields(), busyMs: null, isStopping: true, toleratesFound: false, wallMs });
   }
 
   endRun(): void {
@@ -80,16 +91,17 @@ export class Watch {
     if (this.#run === null) return;
     const remainingMs = this.#run.startedMs + LONG_RUN_MS - performance.now();
     if (remainingMs > 0) this.#startClock(Math.ceil(remainingMs));
-    else this.#watch(this.#run.onLong);
+    else this.#watch(this.#run);
   }
 
-  #watch(onLong: () => void): void {
+  #watch({ startedMs, timeoutMs, onLong }: WatchedRun): void {
     // What an earlier run left is not known yet, and this one must not be ended for it.
     const toleratesFound = this.#timer !== null;
     this.end();
     this.#isResting = false;
     this.#isWatching = true;
-    this.#send({ op: 'watch', ...this.#fields(), busyMs: null, isStopping: false, toleratesFound });
+    const wallMs = Math.max(0, startedMs + timeoutMs - performance.now()) + LATE_MS;
+    this.#send({ op: 'watch', ...this.#fields(), busyMs: null, isStopping: false, toleratesFound, wallMs });
     onLong();
   }
 
@@ -98,7 +110,7 @@ export class Watch {
     this.#isResting = true;
     const { timeoutMs } = this.#target().limits;
     const toleratesFound = this.#isDiskMeasured;
-    this.#send({ op: 'rest', ...this.#fields(), busyMs: timeoutMs, isStopping: false, toleratesFound });
+    this.#send({ op: 'rest', ...this.#fields(), busyMs: timeoutMs, isStopping: false, toleratesFound, wallMs: null });
     this.#isDiskMeasured = false;
   }
 

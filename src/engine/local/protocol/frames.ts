@@ -5,7 +5,8 @@ import { parseCounted, ProtocolViolation } from '../../hostile-json.ts';
 const LENGTHS_BYTES = 8;
 /** Of the JSON of a frame: it is scanned, parsed and checked at once. */
 const MAX_HEADER_BYTES = 1 << 20;
-const MAX_PAYLOAD_BYTES = 10 << 20;
+/** More than the largest result has; see python/_vivarium/display/budget.py. */
+const MAX_PAYLOAD_BYTES = 8 << 20;
 /** After so long a stream lets everybody else have a turn. */
 const TURN_MS = 10;
 

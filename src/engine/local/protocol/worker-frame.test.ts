@@ -266,6 +266,11 @@ test.for(['{"a":', '['.repeat(100)])('a chart that is not flat JSON breaks the p
   expect(() => parse(header, Buffer.from(text))).toThrow(ProtocolViolation);
 });
 
+test('a text of bytes that are no text breaks the protocol', () => {
+  const header = { type: 'result', id: 'a', kind: 'figure', data: {}, texts: [['text/html', 2]] };
+  expect(() => parse(header, Buffer.from([0x61, 0xff]))).toThrow(new ProtocolViolation('text that is not UTF-8'));
+});
+
 test('several binary forms share the payload one after the other, and the last may be empty', () => {
   const header = {
     type: 'result',

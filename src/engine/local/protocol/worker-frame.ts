@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Json } from '../../../execution/execution.ts';
 import { parseCounted, ProtocolViolation } from '../../hostile-json.ts';
 import {
@@ -170,6 +171,12 @@ function chartIn(bytes: Buffer): { readonly json: Json; readonly cost: number } 
   return bytes.length === 0 ? { json: null, cost: 0 } : (parseCounted(bytes) as { json: Json; cost: number });
 }
 
+/** Bytes that are no text would be replaced one by one, which takes long. */
+function textIn(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new ProtocolViolation('text that is not UTF-8');
+  return bytes.toString('utf8');
+}
+
 /** In a MIME bundle, bytes are base64, as in notebooks. */
 function withPayload(frame: HeaderOf<'result'>, payload: Buffer): ResultFrame {
   let start = 0;
@@ -178,7 +185,7 @@ function withPayload(frame: HeaderOf<'result'>, payload: Buffer): ResultFrame {
     start += length;
     return payload.subarray(start - length, start);
   };
-  for (const [mime, length] of frame.texts) frame.data[mime] = take(length).toString('utf8');
+  for (const [mime, length] of frame.texts) frame.data[mime] = textIn(take(length));
   for (const [mime, length] of frame.binary) frame.data[mime] = take(length).toString('base64');
   if ((frame.data[PLAIN]?.length ?? 0) > MAX_PLAIN_CHARS) throw new ProtocolViolation('a wrong text/plain');
   const { json: chart, cost } = chartIn(take(frame.chartBytes));
