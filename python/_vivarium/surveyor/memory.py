@@ -6,10 +6,12 @@ page by page. Nothing here depends on what a process is called, or on what it sa
 
 from __future__ import annotations
 
+from _vivarium.confine import kernel
 from _vivarium.surveyor.processes import Sample, read, status
 
 # A page of the kernel can map this many bytes of a process.
 MAPPED_BY_A_PAGE = 512
+_KCMP_VM = 1
 _OWN = (b"Pss_Anon", b"SwapPss")
 _SHARED = (b"Pss_Shmem",)
 
@@ -31,6 +33,24 @@ def held_bytes(process: Sample, *, with_shared: bool) -> int:
     if shares is None:  # not for us to look into, so all of it is taken to be its own
         return (tables + sum(found.get(key, 0) for key in (b"VmSwap", b"RssAnon", b"RssShmem"))) * 1024
     return (tables + sum(shares[key] for key in (*_OWN, *(_SHARED if with_shared else ())))) * 1024
+
+
+def without_borrowers(processes: list[Sample]) -> list[Sample]:
+    """Return processes without those that use the memory of their parent, as between vfork and exec.
+
+    Only the kernel can tell them from forks, which have memory of their own.
+    """
+    by_pid = {one.pid: one for one in processes}
+    return [one for one in processes if one.parent not in by_pid or not _is_same(one, by_pid[one.parent])]
+
+
+def _is_same(one: Sample, other: Sample) -> bool:
+    if one.virtual_bytes != other.virtual_bytes:
+        return False
+    try:
+        return kernel.syscall("kcmp", one.thread, other.thread, _KCMP_VM, 0, 0) == 0
+    except OSError:  # it has just ended, or a kernel without this
+        return False
 
 
 def shared_bytes_of(group: str) -> int | None:

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from _vivarium.surveyor.descriptors import open_files
+from _vivarium.surveyor.descriptors import open_files, threads_of
 from _vivarium.surveyor.processes import parent_pid
 
 _READ = 1 << 16
@@ -43,8 +43,18 @@ def unnamed_files(pids: list[int], device: int) -> Iterator[int]:
 
 def _removed_mappings(pid: int, device: int) -> Iterator[tuple[int, int] | None]:
     """Yield inode and end of each part of a removed file that a process has mapped, and None after each piece."""
+    for thread in threads_of(pid):
+        is_alive = False
+        for found in _mappings_of(thread, device):
+            is_alive = True
+            yield found
+        if is_alive:
+            return  # the others have the same; one that has ended shows none
+
+
+def _mappings_of(thread: int, device: int) -> Iterator[tuple[int, int] | None]:
     try:
-        fd = os.open(f"/proc/{pid}/maps", os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(f"/proc/{thread}/maps", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # it has just ended
         return
     rest = b""

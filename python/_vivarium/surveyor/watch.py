@@ -13,7 +13,7 @@ from _vivarium.record import Fields
 from _vivarium.surveyor.deputy import PATIENCE_S, Charge, Deputy
 from _vivarium.surveyor.disk import DiskMeter
 from _vivarium.surveyor.following import Following
-from _vivarium.surveyor.memory import held_bytes, most_bytes, shared_bytes_of
+from _vivarium.surveyor.memory import held_bytes, most_bytes, shared_bytes_of, without_borrowers
 from _vivarium.surveyor.priorities import Priorities, TerminalSession
 from _vivarium.surveyor.processes import Place, Processes, Sample, inner_pid, main_thread_s, processor_s, sample
 from _vivarium.surveyor.sockets import Sockets
@@ -286,6 +286,7 @@ def _memory_bytes(watched: WatchedEnclosure, counted: list[Sample], twins: list[
     quick = sum(map(most_bytes, counted)) + sum(max(0, most_bytes(twin) - limit) for twin in twins)
     if quick <= limit:
         return quick
+    counted = without_borrowers(counted)
     unknown = _unknown_twins(counted, worker, MOST_TWINS - len(twins))
     shared = shared_bytes_of(group) if group is not None else None
     total = shared or 0

@@ -33,6 +33,17 @@ for _ in range({copies}):
 time.sleep(60)
 """
 
+# Children that use the memory of their parent, as between vfork and exec.
+BORROWING = """
+import ctypes, time
+held = bytearray(b"x") * (80 << 20)
+libc = ctypes.CDLL(None)
+libc.clone.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+stacks = [ctypes.create_string_buffer(1 << 20) for _ in range(3)]
+for stack in stacks:
+    libc.clone(ctypes.cast(libc.sleep, ctypes.c_void_p), ctypes.addressof(stack) + (1 << 19), 0x100 | 17, 5)
+time.sleep(60)
+"""
 LEADERLESS = """
 import ctypes, threading, time
 def fill():
@@ -150,6 +161,11 @@ class SurveyorTest(unittest.TestCase):
             forking = self.start(FORKING.format(copies=copies, step=step))
             self.order("watch", forking)
             self.assertEqual(self.hear() | {"leftovers": 0}, overstep(forking, "memory"))
+
+    def test_a_child_that_uses_the_memory_of_its_parent_does_not_count(self) -> None:
+        self.host.setblocking(True)
+        self.order("watch", self.start(BORROWING), memoryBytes=60 * MB)
+        self.assert_silent(1.5)
 
     def test_memory_counts_behind_a_leader_that_has_ended_in_page_tables_and_in_sockets(self) -> None:
         self.host.setblocking(True)

@@ -1,6 +1,7 @@
 """Using more memory than a session may have: `HOST["memoryMb"]`, several times over."""
 
 import contextlib
+import select
 import tempfile
 
 TOO_MUCH_MIB = HOST["memoryMb"] * 6
@@ -115,8 +116,7 @@ def fill_siblings():
         siblings.append(call("clone", 0x8000 | signal.SIGCHLD, 0, 0, 0, 0))  # CLONE_PARENT
         if siblings[-1] == 0:
             _fill_and_wait(write_end)
-    time.sleep(1.5)
-    full = len(os.read(read_end, 100)) if _is_readable(read_end) else 0
+    full = _count_full(read_end, CHILDREN)
     for pid in siblings:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -136,7 +136,7 @@ def rewrite_inherited_pages():
             place = ctypes.c_char.from_address(address)
             place.value = place.value
         os.write(done, b".")
-        time.sleep(5)
+        time.sleep(10)
 
     return _all_get_full(rewrite, children)
 
@@ -241,17 +241,30 @@ def _all_get_full(fill, count=CHILDREN):
             finally:
                 os._exit(0)
     os.close(write_end)
-    time.sleep(1.5)
-    full = os.read(read_end, 100) if _is_readable(read_end) else b""
+    full = _count_full(read_end, count)
     alive = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
     end_children(alive)
-    return len(full) == len(children) == len(alive)
+    return full == len(children) == len(alive)
+
+
+def _count_full(read_end, count):
+    """Wait until so many processes have said that they are full, and for a moment in which that can be noticed."""
+    full = 0
+    deadline = time.monotonic() + 5
+    while full < count and time.monotonic() < deadline:
+        if select.select([read_end], [], [], 0.1)[0]:
+            words = os.read(read_end, 100)
+            full += len(words)
+            if not words:
+                break  # all of them have ended
+    time.sleep(1)
+    return full
 
 
 def _fill_and_wait(done):
     kept = [bytearray(PAGES) for _ in range(EACH_MIB)]
     os.write(done, b"." * (len(kept) > 0))
-    time.sleep(5)
+    time.sleep(10)
     os._exit(0)
 
 
@@ -278,9 +291,3 @@ def _send_all(end):
             sent += end.send(PAGES)
     except BlockingIOError:
         return sent
-
-
-def _is_readable(fd):
-    import select
-
-    return bool(select.select([fd], [], [], 0)[0])

@@ -135,6 +135,32 @@ def fill_mapped_files():
     return _fill_files(keep)
 
 
+@attempt
+def fill_in_unreadable_program():
+    """Have as much in files without a name that a program has open which nobody may read, nor look into."""
+    program = f"""
+import os, time
+for number in range({HOST["workspaceMb"]} * 2 // 8):
+    fd = os.open(f"unnamed-{{number}}", os.O_RDWR | os.O_CREAT)
+    os.unlink(f"unnamed-{{number}}")
+    os.write(fd, bytes({8 * MIB}))
+print(flush=True)
+time.sleep(10)
+"""
+    name = os.path.realpath(sys.executable)
+    shutil.copyfile(name, "unreadable")
+    os.chmod("unreadable", 0o111)
+    environment = {"PYTHONHOME": sys.base_prefix, "LD_LIBRARY_PATH": f"{os.path.dirname(os.path.dirname(name))}/lib"}
+    with subprocess.Popen(["./unreadable", "-c", program], stdout=subprocess.PIPE, env=environment) as process:
+        try:
+            is_full = process.stdout.readline() == b"\n"
+            time.sleep(2)
+            return is_full and process.poll() is None
+        finally:
+            process.kill()
+            os.unlink("unreadable")
+
+
 @attempt(guard="quota")
 def fill_passed_files():
     """Write as much to files that have no name and are not open any more: they are under way through a socket."""
