@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
-import { parseJson } from '../../hostile-json.ts';
+import { LOOSE, parseJson } from '../../hostile-json.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Enough for a listing of a hundred thousand files. Contents of files come another way. */
@@ -136,7 +136,7 @@ const ErrorBody = z.object({ message: z.string() });
 
 function parseOr(text: string): unknown {
   try {
-    return parseJson(Buffer.from(text));
+    return parseJson(Buffer.from(text), LOOSE);
   } catch {
     return undefined; // not JSON: the schema says what was expected
   }

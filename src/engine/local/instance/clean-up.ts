@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { occupancyOf } from './lease.ts';
 import { removeTree } from './removals.ts';
 
-const GROUP_ATTEMPTS = 20;
+const GROUP_ATTEMPTS = 60; // nine seconds: on a busy machine processes take long to end
 /** An engine that is starting has its socket by then. */
 const UNMARKED_MS = 60_000;
 
@@ -54,7 +54,7 @@ export async function removeContents(
 /** Removes the control groups of a zygote that was killed before it could do so. */
 export async function removeGroups(directories: readonly string[], prefix: string): Promise<void> {
   for (const directory of directories) {
-    const names = await readdir(directory).catch(() => []); // the whole hierarchy may be gone
+    const names = (await untilDone(() => readdir(directory))) ?? []; // the whole hierarchy may be gone
     const left = names.filter((name) => name.startsWith(`vivarium-${prefix}`));
     await Promise.all(left.map((name) => removeGroup(path.join(directory, name))));
   }
@@ -79,15 +79,20 @@ export async function removeStaleGroups(
 
 /** A group can be removed once its last process has left it, which takes the kernel a moment. */
 async function removeGroup(directory: string): Promise<void> {
+  await untilDone(() => rmdir(directory));
+}
+
+/** Tries again while the machine lacks something or a process is still there. Undefined if the directory is gone. */
+async function untilDone<T>(work: () => Promise<T>): Promise<T | undefined> {
   for (let attempt = 0; attempt < GROUP_ATTEMPTS; attempt += 1) {
     try {
-      await rmdir(directory);
-      return;
+      return await work();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       await sleep(5 * (attempt + 1));
     }
   }
+  return undefined;
 }
 
 function isRunning(pid: number): boolean {
