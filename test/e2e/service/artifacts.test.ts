@@ -117,5 +117,8 @@ sys.modules['_vivarium.values.encode'].encode_value = lambda *args, **more: '[' 
 results = {'rows': list(range(300_000))}`;
   await using lab = await laboratory.start({ code });
   const request = { ...ANY, expected_results: { rows: 'list' }, retries: 0 };
-  await expect(lab.service.invoke(request, thread('t'))).rejects.toMatchObject({ name: 'ResultsInvalidError' });
+  await expect(lab.service.invoke(request, thread('t'))).rejects.toMatchObject({
+    name: 'CodeRuntimeError',
+    message: expect.stringMatching(/broke the protocol/) as unknown,
+  });
 });
