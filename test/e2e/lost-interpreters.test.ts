@@ -74,7 +74,7 @@ test('a session whose pid 1 was stopped answers all the same, and says what is l
   const session = await open();
   await session.runCode('x = 1');
   const { ending } = await stopPid1AsRunEnds(session);
-  const reason = expect.stringMatching(/its pid 1 did not answer for 5 s/) as string;
+  const reason = expect.stringMatching(/its pid 1 did not answer for 6 s/) as string;
   expect(await ending).toMatchObject({ summary: { state: { status: 'lost', reason } } });
   const next = await session.runCode('print("x" in globals(), base)');
   expect([next.logs.stdout, next.state.status]).toEqual(['False 7\n', 'preserved']);

@@ -17,7 +17,7 @@ from _vivarium.enclosure.lifeline import MAX_PID, Answer, Failure, Message, Work
 # The longest that new processes may go on to appear, and that a process that was killed may take to end: the kernel
 # holds up those that end or fork while many others do the same.
 SWEEP_SECONDS = 2.0
-END_SECONDS = 8.0
+END_SECONDS = 4.0
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE)
 
 

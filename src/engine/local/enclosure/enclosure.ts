@@ -11,7 +11,7 @@ import { Watch } from './watch.ts';
 
 const CLOSE_TIMEOUT_MS = 30_000;
 /** More than a pid 1 gives itself for the longest that it does (END_SECONDS in pid1.py). One that takes longer has been stopped. */
-const ANSWER_TIMEOUT_MS = 12_000;
+const ANSWER_TIMEOUT_MS = 6000;
 const GONE = 'the session is gone';
 
 /** A surveyor that takes longer has no time, and looking at everything is faster. */
