@@ -35,7 +35,7 @@ test.for(['"["*1000', '"no JSON"', '"[" * 100 + "]" * 100'])(
   async (forged) => {
     await using subject = await laboratory.open();
     await subject.run('x = 41');
-    const code = `import sys; sys.modules["_vivarium.worker.main"].encode_value = lambda value: ${forged}`;
+    const code = `import sys; sys.modules["_vivarium.worker.main"].message_value = lambda value: ${forged}`;
     const execution = await subject.run(code, { resultVariable: 'x' });
     expect(execution).toMatchObject({
       outcome: { status: 'crashed', reason: expect.stringMatching(/broke the protocol/) as unknown },

@@ -113,12 +113,13 @@ test('a result that nobody expected and that does not fit is noted', async () =>
 
 test('a program that spoils the words of its session only fools itself', async () => {
   const code = `import sys
-sys.modules['_vivarium.values.encode'].encode_value = lambda *args, **more: '[' * 100_000
+encoder = sys.modules['_vivarium.values.encode']
+plain = encoder.encode_value
+encoder.encode_value = lambda value, **bounds: '[' * 100_000 if bounds['max_items'] > 20_000 else plain(value, **bounds)
 results = {'rows': list(range(300_000))}`;
   await using lab = await laboratory.start({ code });
   const request = { ...ANY, expected_results: { rows: 'list' }, retries: 0 };
   await expect(lab.service.invoke(request, thread('t'))).rejects.toMatchObject({
-    name: 'CodeRuntimeError',
-    message: expect.stringMatching(/broke the protocol/) as unknown,
+    name: 'ResultsInvalidError',
   });
 });
