@@ -123,6 +123,8 @@ class Watch:
         watched.disk.expire()
         soon = time.monotonic() + TICK_S
         # Short runs in a row each end in a rest. They must not bring the next look forward, nor put it off.
+        # Unless the next run is to be held to what is found.
+        is_next_rest = is_next_rest and not limits.tolerates_found
         watched.next_s = min(watched.next_s, soon) if is_next_rest else 0.0
         if not limits.is_resting:
             self._priorities.expect(name)

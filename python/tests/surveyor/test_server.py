@@ -114,7 +114,7 @@ class SurveyorTest(unittest.TestCase):
         self.addCleanup(process.kill)
         return process.pid
 
-    def order(self, op: str, pid: int, **fields: object) -> None:
+    def order(self, op: str, pid: int, *, more: bytes = b"", **fields: object) -> None:
         """Send an order for an enclosure of that process."""
         place = {"pid1": pid, "worker": 0, "group": None, "workspace": "home"}
         usual = {
@@ -127,7 +127,7 @@ class SurveyorTest(unittest.TestCase):
             "wallMs": None,
         }
         known = {"enclosure": f"s{pid}", "worker": pid, "dormant": [], "place": place}
-        self.host.sendall(protocol.encode({"op": op, **known, **usual, **fields}))
+        self.host.sendall(protocol.encode({"op": op, **known, **usual, **fields}) + more)
 
     def assert_silent(self, seconds: float) -> None:
         """The surveyor has nothing to say."""
@@ -266,19 +266,16 @@ class SurveyorTest(unittest.TestCase):
         os.kill(idle, signal.SIGSTOP)
         wait_until_running(busy, True)
         wait_until_running(idle, False)
-        for pid in (busy, idle):
+        for pid, is_starved in ((busy, True), (idle, False)):
             self.order("watch", pid)
-        for pid in (busy, idle):
-            self.order("watch", pid, isStopping=True)
-        self.assertEqual([self.is_starved(busy), self.is_starved(idle)], [True, False])
+            self.assert_silent(0.5)  # the first look takes longest
+            question = {"op": "starved", "request": 1, "enclosure": f"s{pid}"}
+            # Together, so that nothing runs for long in between.
+            self.order("watch", pid, isStopping=True, more=protocol.encode(question))
+            self.assertIs(self.hear()["value"], is_starved)
         time.sleep(0.5)
-        self.assertFalse(self.is_starved(busy))
-        self.order("rest", busy)
-        self.assertFalse(self.is_starved(busy))
-
-    def is_starved(self, pid: int) -> bool:
-        self.host.sendall(protocol.encode({"op": "starved", "request": 1, "enclosure": f"s{pid}"}))
-        return self.hear()["value"]
+        self.host.sendall(protocol.encode({"op": "starved", "request": 1, "enclosure": f"s{busy}"}))
+        self.assertFalse(self.hear()["value"])
 
     def test_a_question_that_cannot_be_answered_has_a_problem_for_an_answer(self) -> None:
         self.host.setblocking(True)

@@ -175,6 +175,7 @@ export class LocalRun implements ActiveRun {
     this.#parts.load.end();
     this.#worker.burstUntilMs = now - this.#startedAt < BURST_MS ? now + BURST_MS : 0;
     watch.endRun();
+    if (this.#stopCause === 'workspace') watch.onOverfilled();
     watch.rest(this.#hasTouched);
     this.#parts.request.signal?.removeEventListener('abort', this.#onAbort);
     this.#worker.release();

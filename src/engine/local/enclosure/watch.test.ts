@@ -118,6 +118,18 @@ test('that the disk was measured after any run of a burst is said once', () => {
   expect(orders).toMatchObject([{ toleratesFound: true }, { toleratesFound: false }]);
 });
 
+test('once a run was ended for its files, the session is measured right after each run', () => {
+  const { watch, orders } = startWatch();
+  watch.onOverfilled();
+  watch.rest(false);
+  watch.rest(false);
+  expect(orders).toMatchObject([
+    { op: 'rest', toleratesFound: true },
+    { op: 'rest', toleratesFound: true },
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('a long run that follows another at once is not held to what nobody has measured', () => {
   const { watch, orders, begin } = startWatch();
   watch.rest(false);

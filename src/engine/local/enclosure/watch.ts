@@ -32,6 +32,7 @@ export class Watch {
   #isWatching = false;
   #isResting = false;
   #isDiskMeasured = false;
+  #isOverfilled = false;
 
   constructor(send: (order: SurveyOrder) => void, target: () => WatchTarget) {
     this.#send = send;
@@ -67,8 +68,18 @@ export class Watch {
    * `isDiskMeasured` if the size of the workspace was measured after the run.
    */
   rest(isDiskMeasured: boolean): void {
-    this.#isDiskMeasured ||= isDiskMeasured;
+    this.#isDiskMeasured ||= isDiskMeasured || this.#isOverfilled;
+    if (this.#isOverfilled) {
+      this.end();
+      this.#rest();
+      return;
+    }
     this.#timer ??= setTimeout(() => this.#rest(), REST_AFTER_MS).unref();
+  }
+
+  /** A run was ended for its files. From now on they are measured right after each run, so that the next is held to them. */
+  onOverfilled(): void {
+    this.#isOverfilled = true;
   }
 
   /** There is one more dormant process. */
