@@ -30,7 +30,13 @@ class TwinsTest(unittest.TestCase):
     def admit(self, memory_mb: int) -> None:
         """Take over the limits of a session."""
         limits = {"memory_bytes": memory_mb * MB, "data_bytes": 1 << 40, "processes": 100, "open_files": 100}
-        others = {"network": False, "file_bytes": MB, "rollback_bytes": MB, "has_mounts": False, "keeps_workspace": False}
+        others = {
+            "network": False,
+            "file_bytes": MB,
+            "rollback_bytes": MB,
+            "has_mounts": False,
+            "keeps_workspace": False,
+        }
         self.twins.admit(Admission(**limits, **others, twins=True, is_first=False))
 
     def make(self) -> int:
