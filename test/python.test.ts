@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 for (const file of globSync('tests/**/test_*.py', { cwd: SIDE }).toSorted()) {
   const name = file.slice(0, -'.py'.length).replaceAll(path.sep, '.');
-  test.concurrent(`${name} passes`, { timeout: 120_000 }, async ({ expect }) => {
+  test.concurrent(`${name} passes`, { timeout: 300_000 }, async ({ expect }) => {
     const report = await run(python, ['-B', '-m', 'unittest', name], { cwd: SIDE }).catch(
       (error: { stderr: string }) => error,
     );

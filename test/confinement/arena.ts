@@ -185,7 +185,10 @@ export class Arena implements AsyncDisposable {
       if (tries > 0) await sleep(BREATH_MS); // a leftover of the attempt may still be at work
       const execution = await this.run(session, "print(6 * 7, 'marker' in globals())", 1000);
       told.add(execution.state.status).add(execution.state.earlier?.status ?? '');
-      if (execution.outcome.status === 'succeeded') return judgeNext(execution, told);
+      if (execution.outcome.status === 'succeeded') {
+        if (told.has('lost')) await this.run(session, 'marker = 1'); // for the next attempt
+        return judgeNext(execution, told);
+      }
       problem = `${execution.outcome.status}, state ${execution.state.status}: ${execution.error?.value ?? execution.state.reason ?? ''}`;
     }
     return `${TRIES} runs after it failed: ${problem}`;
