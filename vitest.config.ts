@@ -10,5 +10,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is awaited takes long on a busy machine; the default is one second.
+    expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -12,6 +12,8 @@ export interface Bench {
   readonly sessions: number;
   readonly environment: Environment;
   readonly python: string;
+  /** That with the libraries of the peers; undefined where they could not be installed. */
+  readonly peerPython: string | undefined;
   /** Undefined where it could not be installed. */
   readonly ipykernel: Ipykernel | undefined;
   /** What to say instead of its numbers. */

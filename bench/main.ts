@@ -10,12 +10,14 @@ import { Ipykernel } from './peers/ipykernel.ts';
 import { describeMachine, toMarkdown, type Row } from './report.ts';
 import { measureBusy } from './rows/busy.ts';
 import { measureCommandLine } from './rows/command-line.ts';
+import { measureCores } from './rows/cores.ts';
 import { measureCrowd } from './rows/crowd.ts';
 import { measureLive } from './rows/live.ts';
 import { measureMemory, weighIpykernel } from './rows/memory.ts';
 import { measureOnce } from './rows/once.ts';
 import { measureOutput } from './rows/output.ts';
 import { measureRecovery } from './rows/recovery.ts';
+import { measureServer } from './rows/server.ts';
 import { measureStart } from './rows/start.ts';
 import { measureState } from './rows/state.ts';
 
@@ -38,7 +40,7 @@ async function main(): Promise<number> {
     sessions: environment,
     say,
   });
-  if ('problem' in peers) say(`ipykernel is not compared: ${peers.problem}`);
+  if ('problem' in peers) say(`there is nothing to compare with: ${peers.problem}`);
   const ipykernel =
     'python' in peers ? stack.use(await Ipykernel.start(peers.python, environment.cacheDir)) : undefined;
   if (ipykernel) say('ipykernel: memory');
@@ -48,6 +50,7 @@ async function main(): Promise<number> {
     ...options,
     environment,
     python: environment.python,
+    peerPython: 'python' in peers ? peers.python : undefined,
     ipykernel,
     ipykernelProblem: 'problem' in peers ? 'not installed' : undefined,
     host,
@@ -58,10 +61,12 @@ async function main(): Promise<number> {
     start: () => measureStart(bench),
     once: () => measureOnce(bench),
     recovery: () => measureRecovery(bench),
+    cores: () => measureCores(bench),
     memory: () => measureMemory(bench, weights),
     output: () => measureOutput(bench),
     'command-line': () => measureCommandLine(bench),
     busy: () => measureBusy(bench),
+    server: () => measureServer(bench),
     crowd: () => measureCrowd(bench),
   });
   console.log(toMarkdown(machine, rows));

@@ -6,6 +6,7 @@ export interface Timing {
   readonly minMs: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
+  readonly p99Ms: number;
 }
 
 export async function time(work: () => Promise<unknown>): Promise<number> {
@@ -58,11 +59,13 @@ export function summarise(durations: readonly number[]): Timing | undefined {
   if (durations.length === 0) return undefined;
   const sorted = durations.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { count: sorted.length, minMs: at(0), p50Ms: at(0.5), p95Ms: at(0.95) };
+  return { count: sorted.length, minMs: at(0), p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
 }
 
 export function summariseAll(durations: readonly number[]): Timing {
-  return summarise(durations) ?? { count: 0, minMs: Number.NaN, p50Ms: Number.NaN, p95Ms: Number.NaN };
+  return (
+    summarise(durations) ?? { count: 0, minMs: Number.NaN, p50Ms: Number.NaN, p95Ms: Number.NaN, p99Ms: Number.NaN }
+  );
 }
 
 export function mean(values: readonly number[]): number {

@@ -1,5 +1,5 @@
 /** Processes and their memory, as the kernel counts them. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 
 export interface Memory {
   /** Private pages, and of shared ones a fair share. */
@@ -42,6 +42,18 @@ export function memoryOf(pids: readonly number[]): Memory {
     }
   }
   return { pssBytes: pssKb * 1024, privateBytes: privateKb * 1024 };
+}
+
+/** What a process has in memory now, and had at most since `forgetPeak`. */
+export function residentBytes(pid: number): { readonly now: number; readonly peak: number } {
+  const status = read(`/proc/${pid}/status`) ?? '';
+  const field = (name: string): number => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]);
+  return { now: field('VmRSS'), peak: field('VmHWM') };
+}
+
+/** Lets the kernel begin again to note the most that a process has in memory. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 /** What the whole machine could still hand out. */

@@ -20,6 +20,13 @@ const agent = new ReActAgent({ llm: new OpenAILLM(), tools: [lookUp, python], ma
 for await (const event of agent.streamSteps('What do 7 pieces of A-17 cost?')) {
   if (event.type === 'thought') console.log(`[thought] ${event.thought}`);
   if (event.type === 'action') console.log(`[${event.tool}] ${String(event.tool_input)}`);
-  if (event.type === 'observation') console.log(`[observation] ${event.text}`);
+  if (event.type === 'observation')
+    console.log(`[observation] ${event.tool === python.name ? printed(event.observation) : event.text}`);
   if (event.type === 'final_answer') console.log(`\n${event.answer}`);
+}
+
+/** The tool answers with JSON; see docs/tools.md. */
+function printed(observation: string): string {
+  const { stdout, stderr } = JSON.parse(observation) as { readonly stdout: string; readonly stderr: string };
+  return (stdout + stderr).trim();
 }

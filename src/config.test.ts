@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
-import { Config, Limits, parseConfig, parseModelConfig } from './config.ts';
+import { Config, findServer, Limits, parseConfig, parseModelConfig } from './config.ts';
 import { defaultDataDir } from './data-dir.ts';
 
 const PAGE = readFileSync(new URL('../docs/options.md', import.meta.url), 'utf8');
 
 /** What `createHost` takes besides the configuration. */
-const BESIDES = ['initCode', 'engine', 'signal'];
+const BESIDES = ['initCode', 'engine', 'log', 'logCode', 'signal'];
 
 /** Names in the first column of the table below a heading. */
 function documented(heading: string): string[] {
@@ -75,4 +75,20 @@ test('nothing, half a model and a wrong one are errors', () => {
   assert.throws(() => parseModelConfig({}, {}), { code: 'LLM_NOT_CONFIGURED', message: /VIVARIUM_LLM_BASE_URL/u });
   assert.throws(() => parseModelConfig({ baseUrl: 'http://v/v1' }, {}), { code: 'LLM_NOT_CONFIGURED' });
   assert.throws(() => parseModelConfig({ baseUrl: 'file:///etc', model: 'm' }, {}), { code: 'CONFIG_INVALID' });
+});
+
+test('a server is found in options, then in the environment', () => {
+  const environment = { VIVARIUM_URL: 'http://a:1', VIVARIUM_KEY: 'k' };
+  assert.deepEqual(findServer({}, environment), { url: 'http://a:1', key: 'k' });
+  assert.deepEqual(findServer({ key: 'mine' }, environment), { url: 'http://a:1', key: 'mine' });
+  assert.deepEqual(findServer({ url: 'http://b' }, { VIVARIUM_KEY: 'k' }), { url: 'http://b', key: 'k' });
+  assert.equal(findServer({}, { VIVARIUM_URL: '', VIVARIUM_KEY: 'k' }), undefined);
+});
+
+test('the key of one server is not sent to another', () => {
+  const environment = { VIVARIUM_URL: 'http://a:1/base', VIVARIUM_KEY: 'k' };
+  assert.deepEqual(findServer({ url: 'http://a:1' }, environment), { url: 'http://a:1', key: 'k' });
+  for (const url of ['http://a:2', 'https://a:1', 'http://b:1', 'nonsense']) {
+    assert.deepEqual(findServer({ url }, environment), { url });
+  }
 });

@@ -31,7 +31,7 @@ export class Once<T, Args extends readonly unknown[] = []> {
     try {
       return await this.#opening;
     } catch {
-      return undefined; // reported to whoever called `get`
+      return undefined; // the caller of `get` reports it
     }
   }
 

@@ -10,11 +10,23 @@ const MAX_LINES = 400;
 const MAX_FILES = 12;
 const MIN_TEST_RATIO = 1;
 
-/** Files that everything may import. They import only each other. */
-const OPEN = ['errors.ts', 'config.ts', 'data-dir.ts', 'once.ts', 'sqlite.ts'];
+/** Files and folders that everything may import. They import only each other. */
+const OPEN = [
+  'errors.ts',
+  'config.ts',
+  'data-dir.ts',
+  'log.ts',
+  'network',
+  'once.ts',
+  'packages.ts',
+  'process-life.ts',
+  'requirement',
+  'spawn.ts',
+  'sqlite.ts',
+];
 
 /** The entry points of the package: lists of named exports, which nothing inside `src` imports. */
-const ENTRY_POINTS = ['index.ts', 'agent.ts', 'service.ts', 'tools.ts'];
+const ENTRY_POINTS = ['index.ts', 'agent.ts', 'server.ts', 'service.ts', 'tools.ts'];
 
 /** One row per folder: the other folders it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -28,11 +40,29 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   text: ['execution'],
   // What doors and remote hosts speak. It takes shapes and types from these folders; none of them imports it.
   wire: ['execution', 'host', 'storage'],
+  // A host on another machine, over HTTP.
+  remote: ['execution', 'host', 'wire', 'artifact', 'workspace', 'environment', 'text', 'notebook'],
+  server: [
+    'execution',
+    'host',
+    'wire',
+    'artifact',
+    'workspace',
+    'environment',
+    'text',
+    'notebook',
+    'tool',
+    'service',
+    'storage',
+  ],
+  // Which host is used: one of this machine, or one on a server.
+  'create-host.ts': ['host', 'remote'],
   storage: ['execution'],
   model: [],
-  tool: ['execution', 'host', 'artifact', 'workspace', 'environment', 'text'],
+  tool: ['create-host.ts', 'execution', 'host', 'artifact', 'workspace', 'environment', 'text'],
   agent: ['execution', 'tool', 'model', 'text'],
   service: [
+    'create-host.ts',
     'execution',
     'engine',
     'host',
@@ -45,7 +75,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'model',
   ],
   cli: [
+    'create-host.ts',
     'execution',
+    'workspace',
     'engine',
     'artifact',
     'host',
@@ -56,6 +88,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'service',
     'storage',
     'model',
+    'server',
+    'remote',
   ],
 };
 
@@ -71,6 +105,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'generation',
     'execution',
     'approval',
+    'capability',
     'graph',
   ],
   storage: ['database', 'audit', 'approvals', 'sqlite', 'postgres'],
@@ -78,7 +113,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** One row per package: the folders that may import it. Test files may also import vitest. */
 const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
-  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage', 'wire'],
+  zod: ['config.ts', 'engine', 'host', 'tool', 'agent', 'service', 'storage', 'wire', 'server', 'remote'],
   commander: ['cli'],
   '@clack/prompts': ['cli'],
   '@langchain/core': ['tool', 'agent', 'service', 'storage', 'model'],
@@ -87,6 +122,8 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   '@langchain/langgraph-checkpoint': ['storage'],
   '@langchain/langgraph-checkpoint-postgres': ['storage'],
   '@langchain/langgraph-checkpoint-validation': ['storage'],
+  hono: ['server'],
+  '@hono/node-server': ['server'],
   mime: ['artifact'],
   pg: ['storage'],
   yaml: ['service'],
@@ -168,8 +205,11 @@ test('the sub-folders in LAYERS import only those below them', () => {
   }
 });
 
-test(`no folder holds more than ${MAX_FILES} source files`, () => {
-  const names = globSync(['src/**/*.ts', 'python/**/*.py'], { cwd: ROOT }).filter((name) => !isTest(name));
+test(`no folder holds more than ${MAX_FILES} source files, entry points aside`, () => {
+  const entryPoints = new Set(ENTRY_POINTS.map((name) => `src/${name}`));
+  const names = globSync(['src/**/*.ts', 'python/**/*.py'], { cwd: ROOT }).filter(
+    (name) => !isTest(name) && !entryPoints.has(name),
+  );
   const folders = Map.groupBy(names, (name) => path.dirname(name));
   const crowded = [...folders].filter(([, files]) => files.length > MAX_FILES);
   assert.deepEqual(
@@ -209,6 +249,7 @@ test('exports are named, and only an entry point re-exports', () => {
 test('only the command line prints, exits or installs signal handlers', () => {
   for (const { file, unit, code } of sources) {
     if (unit === 'cli' || isTest(file)) continue;
+    if (unit === 'process-life.ts') continue; // it closes what is open when the process has nothing left to do
     assert.doesNotMatch(
       code,
       /\bconsole\.|\bprocess\.(exit|on|once|stdout|stderr)\b/,

@@ -25,5 +25,5 @@ test('a file of ours that cannot be read is an error with what to do, and is rea
     taken[Symbol.dispose]();
   }
   expect(await readPayload('effects')).not.toBe('');
-  expect(await readAnalysis()).toHaveLength(6);
+  expect(await readAnalysis()).toHaveLength(9);
 });

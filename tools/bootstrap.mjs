@@ -22,7 +22,7 @@ if (!task) fail(`Unknown task "${name}". Known: ${Object.keys(TASKS).join(', ')}
 process.chdir(ROOT);
 if (isInstallNeeded()) await withLock(install);
 process.env.PATH = [path.join(MODULES, '.bin'), path.dirname(findNode()), process.env.PATH].join(path.delimiter);
-if (task.needsPython) await withLock(setUpPython);
+if (task.needsPython) await withLock(() => setUpPython(task.setUp ?? []));
 process.exitCode = await task.run({ run, args });
 
 /** npm writes the hidden lockfile last, so an interrupted installation has none. */
@@ -51,9 +51,9 @@ function findNode() {
 }
 
 /** Quick and silent if the environment exists. The compile cache halves its start time. */
-async function setUpPython() {
+async function setUpPython(options) {
   const NODE_COMPILE_CACHE = path.join(MODULES, '.cache', 'node');
-  await required('node', ['src/cli/main.ts', 'setup'], { env: { ...process.env, NODE_COMPILE_CACHE } });
+  await required('node', ['src/cli/main.ts', 'setup', ...options], { env: { ...process.env, NODE_COMPILE_CACHE } });
 }
 
 /** Lets one invocation at a time change the installation. A lock whose owner has died is ignored. */

@@ -11,11 +11,27 @@ const CHECKS = {
   ruff: [...RUFF, 'check', '--quiet', '--output-format', 'concise'],
   'ruff format': [...RUFF, 'format', '--check', '--quiet'],
 };
-const FIXES = [['oxlint', '--type-aware', '--fix'], ['oxfmt'], [...RUFF, 'check', '--fix'], [...RUFF, 'format']];
+const FIXES = [
+  ['oxlint', '--type-aware', '--fix'],
+  ['oxfmt'],
+  [...RUFF, 'check', '--fix'],
+  [...RUFF, 'format'],
+  ['node', 'tools/reference/main.ts'],
+];
 
 /** `run` starts a command and resolves to its exit code; `args` came after the name of the script. */
 export const TASKS = {
-  start: { needsPython: true, run: ({ run, args }) => run('node', ['examples/tour.ts', ...args]) },
+  // Both also work without libraries, so they do not wait for ever for a package index.
+  start: {
+    needsPython: true,
+    setUp: ['--wait', '120'],
+    run: ({ run, args }) => run('node', ['src/cli/main.ts', 'serve', ...args]),
+  },
+  tour: {
+    needsPython: true,
+    setUp: ['--wait', '120'],
+    run: ({ run, args }) => run('node', ['examples/tour.ts', ...args]),
+  },
   test: { needsPython: true, run: ({ run, args }) => run('vitest', ['run', ...args]) },
   check: { needsPython: true, run: check },
   fix: { needsPython: true, run: ({ run }) => sequence(run, FIXES) },
@@ -25,7 +41,10 @@ export const TASKS = {
   fuzz: { needsPython: true, run: ({ run, args }) => run('node', ['test/fuzz/main.ts', ...args]) },
   siege: { needsPython: true, run: ({ run, args }) => run('node', ['test/siege/main.ts', ...args]) },
   'docs:check': { needsPython: true, run: ({ run, args }) => run('vitest', ['run', 'test/docs', ...args]) },
+  mutants: { needsPython: true, run: ({ run, args }) => run('node', ['tools/mutants/main.ts', ...args]) },
   picture: { needsPython: true, run: ({ run }) => run('node', ['tools/picture.ts']) },
+  vm: { needsPython: true, run: ({ run, args }) => run('node', ['tools/vm/main.ts', ...args]) },
+  image: { needsPython: false, run: ({ run }) => run('bash', ['tools/prove-image.sh']) },
   setup: { needsPython: true, run: () => 0 },
 };
 
@@ -48,6 +67,8 @@ function build({ run }) {
   return sequence(run, [
     ['tsc', '-p', 'tsconfig.build.json'],
     ['node', 'tools/bundle.ts'],
+    ['node', 'tools/entries.ts'],
+    ['node', 'tools/types.ts'],
   ]);
 }
 

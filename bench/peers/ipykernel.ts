@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { kernelEnvironment } from './kernel-environment.ts';
 
 const DRIVER = path.join(import.meta.dirname, 'driver.py');
 const KEPT_STDERR_BYTES = 4096;
@@ -40,7 +41,7 @@ export class Ipykernel implements AsyncDisposable {
   static async start(python: string, cacheDir: string): Promise<Ipykernel> {
     const home = await mkdtemp(path.join(tmpdir(), 'vivarium-bench-'));
     const child = spawn(python, [DRIVER], {
-      env: environmentOf(home, cacheDir),
+      env: kernelEnvironment(home, cacheDir),
       cwd: home,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -74,19 +75,4 @@ export class Ipykernel implements AsyncDisposable {
     if (line.done === true) throw new Error(`the driver of ipykernel has ended: ${this.#errors.trim()}`);
     return answer.parse(JSON.parse(line.value));
   }
-}
-
-/** Nothing of the user's settings, and nothing left in them. */
-function environmentOf(home: string, cacheDir: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env['PATH'],
-    LANG: 'C.UTF-8',
-    HOME: home,
-    IPYTHONDIR: home,
-    JUPYTER_RUNTIME_DIR: home,
-    JUPYTER_CONFIG_DIR: home,
-    JUPYTER_DATA_DIR: home,
-    MPLCONFIGDIR: path.join(cacheDir, 'matplotlib'),
-    MPLBACKEND: 'agg',
-  };
 }

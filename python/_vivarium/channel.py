@@ -28,6 +28,11 @@ class Channel:
         """Return what to wait for on it."""
         return select.EPOLLIN | (select.EPOLLOUT if self._outgoing else 0)
 
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the host has taken everything."""
+        return not self._outgoing
+
     def skip_past(self, token: bytes) -> None:
         """Discard what was meant for a predecessor, up to and including `token`, and pass the token on to the host."""
         while (found := self._incoming.find(token)) < 0:

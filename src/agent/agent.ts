@@ -5,11 +5,14 @@ import { Chat, type ChatOptions } from './chat/chat.ts';
 import { Conversation } from './chat/conversation.ts';
 import { assembleAgent, ENVIRONMENT_MODEL, type AgentParts } from './loop.ts';
 import { parseNamedAgent, type AgentOptions, type AskOptions } from './options.ts';
+import { withPrefix } from './tools/prefixed.ts';
 import { finalAnswer, type AgentEvent } from './step/events.ts';
 import type { AgentMemory } from './step/memory.ts';
 
 /** Tools that belong together. */
 export interface ToolSource {
+  /** What the names of its tools begin with where they would clash with those of another source. */
+  readonly name?: string;
   tools(): readonly Tool[];
 }
 
@@ -37,9 +40,12 @@ export class Agent {
     return this.#parts.clientId;
   }
 
-  /** Adds tools. The model knows them from the next message on. */
+  /** Adds tools. The model knows them from the next message on. Names that are taken get that of the source as a prefix. */
   toolset(source: ToolSource): Promise<this> {
-    for (const tool of source.tools()) this.#parts.tools.register(tool);
+    const { tools } = this.#parts;
+    const added = source.tools();
+    const isClash = source.name !== undefined && added.some(({ name }) => tools.has(name));
+    for (const tool of isClash ? withPrefix(source.name, added) : added) tools.register(tool);
     return Promise.resolve(this);
   }
 

@@ -20,6 +20,7 @@ export interface AgentLimits {
   readonly clientId?: string;
 }
 
+/** The options of one question. */
 export interface AskOptions {
   /** Stops the model and the running tool. */
   readonly signal?: AbortSignal;
@@ -28,10 +29,13 @@ export interface AskOptions {
 /** How the model calls tools: natively by its endpoint, or as text, which every model can write. */
 export type AgentType = 'function_calling' | 'react';
 
+/** The options of agents that answer one question at a time. */
 export interface SingleTurnOptions extends AgentLimits {
+  /** The model that answers. */
   readonly llm: Llm;
   /** Tools, or a registry that several agents share. */
   readonly tools?: readonly Tool[] | ToolRegistry;
+  /** What the model is told before the question. */
   readonly systemPrompt?: string;
   /** Another name of `systemPrompt`, for examples written for Python. */
   readonly system_prompt?: string;
@@ -78,7 +82,9 @@ export type AgentBounds = Pick<SingleTurnSettings, keyof typeof bounds>;
 
 /** The options of `Agent`. Tools are added later. */
 export interface AgentOptions extends AgentLimits {
+  /** The name of the agent, which the model is told. */
   readonly name: string;
+  /** What the agent is to do, which the model is told. */
   readonly instructions?: string;
   /** Default: the model that the environment names; see `defaultModel`. */
   readonly model?: Llm;

@@ -34,7 +34,7 @@ export class LateCopies {
   add(facts: LateFacts, copy: (signal: AbortSignal) => Promise<Artifact>): Promise<Artifact> {
     const before = this.#ofSession(facts.sessionId).at(-1);
     const copying = this.#copy(facts, before, copy);
-    copying.catch(() => undefined); // whoever asks for the artifact hears of it
+    copying.catch(() => undefined); // opening the artifact reports it
     this.#pending.set(facts.id, { ...facts, copying });
     return copying;
   }
@@ -83,7 +83,8 @@ export class LateCopies {
 
   #fail(facts: LateFacts, cause: unknown): VivariumError {
     const reason = `The copy of "${facts.name}" could not be made. ${messageOf(cause)}`;
-    const error = new VivariumError('STORAGE_FAILED', reason, { cause });
+    const code = cause instanceof VivariumError ? cause.code : 'STORAGE_FAILED';
+    const error = new VivariumError(code, reason, { cause });
     this.#failures.set(facts.id, { ...facts, error });
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > MAX_FAILURES && oldest !== undefined) this.#failures.delete(oldest);

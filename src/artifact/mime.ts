@@ -7,6 +7,9 @@ const UNKNOWN = 'application/octet-stream';
 /** A figure that its library draws when somebody looks at it. */
 export const PLOTLY = 'application/vnd.plotly.v1+json';
 
+/** Charts of Altair: the specification with its data, in the version that the library speaks. */
+export const VEGA_LITE = [5, 6, 7].map((version) => `application/vnd.vegalite.v${version}+json`);
+
 /** What data programs write and the package does not know, or knows by an older name. */
 const MORE_TYPES: ReadonlyMap<string, string> = new Map([
   ['bz2', 'application/x-bzip2'],
@@ -36,6 +39,7 @@ export function mimeOf(name: string): string {
 
 /** The extension for a figure of this type, with its dot. */
 export function extensionOf(type: string): string {
+  if (VEGA_LITE.includes(type)) return '.vl.json';
   return type === PLOTLY ? '.plotly.json' : `.${mime.getExtension(type) ?? 'png'}`;
 }
 

@@ -45,6 +45,16 @@ test('a source that fails midway leaves neither a row nor a draft', async () => 
   expect(await store.list({ sessionId: 's' })).toEqual([]);
 });
 
+test('a late copy is as long as was promised, or there is none', async () => {
+  const { store, directory } = await scratch();
+  const shrunk = { ...content('half'), sizeBytes: 8, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const { id, done } = store.writerFor(null).keepLater(shrunk, FACTS);
+  const failure = { code: 'FILE_REFUSED', message: expect.stringMatching(/"a.txt" shrank/) as unknown };
+  await expect(done).rejects.toMatchObject(failure);
+  await expect(store.open(id)).rejects.toMatchObject(failure);
+  expect(readdirSync(path.join(directory, 'incoming'))).toEqual([]);
+});
+
 test('an abort between two chunks stops the copying', async () => {
   const { store, directory } = await scratch();
   const controller = new AbortController();

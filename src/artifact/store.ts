@@ -19,6 +19,9 @@ import { Upkeep } from './upkeep.ts';
 /** What a copy can be made from. */
 export type Keepable = Pick<WorkspaceFile, 'chunks'>;
 
+/** Its size is told before the copy is made. */
+type LateKeepable = Pick<WorkspaceFile, 'chunks' | 'sizeBytes'> & AsyncDisposable;
+
 export interface KeepFacts extends DraftFacts {
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,8 +36,8 @@ export interface LateCopy {
 export interface ArtifactWriter {
   /** Copies a file into the store, as it is now. */
   keep(file: Keepable, facts: KeepFacts): Promise<Artifact>;
-  /** The same without waiting. Whoever asks for the artifact waits for it. The store closes the file. */
-  keepLater(file: Keepable & AsyncDisposable, facts: DraftFacts): LateCopy;
+  /** Same as `keep`, in the background. Opening the artifact waits for the copy. The store closes the file. */
+  keepLater(file: LateKeepable, facts: DraftFacts): LateCopy;
   /** A content that is written piece by piece. */
   draft(): Promise<Draft>;
   open(id: string): Promise<Readable>;
@@ -168,11 +171,11 @@ export class ArtifactStore implements Artifacts, AsyncDisposable {
     return await draft.keep(facts);
   }
 
-  #keepLater(file: Keepable & AsyncDisposable, facts: DraftFacts, clientId: string | null): LateCopy {
+  #keepLater(file: LateKeepable, facts: DraftFacts, clientId: string | null): LateCopy {
     const { id = randomUUID(), name, sessionId } = facts;
     const done = this.#late.add({ id, name, sessionId, clientId }, async (signal) => {
       await using source = file;
-      return await this.#keep(source, { ...facts, id, signal }, clientId);
+      return await this.#keep({ chunks: () => whole(source, name) }, { ...facts, id, signal }, clientId);
     });
     return { id, done };
   }
@@ -349,6 +352,17 @@ function inodeOf(file: string): bigint | null {
 
 async function namesIn(directory: string): Promise<string[]> {
   return await readdir(directory).catch(() => []); // it does not exist yet, or was removed
+}
+
+/** All that was promised, or an error: a process of the session may go on writing after the answer. */
+async function* whole(file: LateKeepable, name: string): AsyncGenerator<Uint8Array, void, undefined> {
+  let bytes = 0;
+  for await (const chunk of file.chunks()) {
+    bytes += chunk.length;
+    yield chunk;
+  }
+  if (bytes === file.sizeBytes) return;
+  throw new VivariumError('FILE_REFUSED', `"${name}" shrank while it was copied. Write it again.`);
 }
 
 function fail(id: string): never {

@@ -3,7 +3,7 @@ import { spawnZygote, type ZygoteProcess } from '../engine/local/zygote/process.
 import { isEnvironment, dataPathsIn, readJson } from '../environment/environment.ts';
 
 /** Commands that are slower without a head start. */
-const HURRIED = new Set(['run', 'repl']);
+const HURRIED = new Set(['run', 'exec', 'repl']);
 
 /**
  * Starts the Python that the command will most likely use while Node still loads the code that parses the command line.
@@ -11,7 +11,10 @@ const HURRIED = new Set(['run', 'repl']);
  */
 export function startAhead(args: readonly string[], environment: NodeJS.ProcessEnv): ZygoteProcess | undefined {
   const [command = ''] = args;
-  const isLikely = !args.some((arg) => /^(-h|--help|--python|--data-dir)/.test(arg)) && !environment['VIVARIUM_PYTHON'];
+  const isLikely =
+    !args.some((arg) => /^(-h|--help|--python|--environment|--data-dir|--url)/.test(arg)) &&
+    !environment['VIVARIUM_PYTHON'] &&
+    !environment['VIVARIUM_URL'];
   if (!HURRIED.has(command) || !isLikely) return undefined;
   const found = readJson(dataPathsIn(defaultDataDir(environment)).record, isEnvironment);
   if (found === undefined) return undefined;

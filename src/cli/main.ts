@@ -19,6 +19,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (!lifetime.receive(signal)) process.exit(lifetime.exitCode);
   });
 }
+// It would open Node's debugger to everybody who can reach a port of this machine.
+process.on('SIGUSR1', () => {});
 const stdout = new OutputStream(process.stdout, () => lifetime.receive('SIGPIPE'));
 const stderr = new OutputStream(process.stderr, () => {});
 

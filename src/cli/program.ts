@@ -4,7 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, Option } from 'commander';
 import type { Context } from './terminal/context.ts';
 import { reportError } from './terminal/failure.ts';
-import { addMachineOptions, addSessionOptions, append, parseCount } from './shared-options.ts';
+import { separateProgram } from './program-arguments.ts';
+import { addEnvironmentCommands } from './environment-commands.ts';
+import { addKeyCommands } from './key-commands.ts';
+import {
+  addFileOption,
+  addHostOptions,
+  addMachineOptions,
+  addPackageOptions,
+  addSessionOptions,
+  append,
+  parseCount,
+} from './shared-options.ts';
+import { addServeCommand } from './serve-command.ts';
 import { addServiceCommands } from './service-commands.ts';
 
 /** Runs one command line and resolves to its exit code. */
@@ -12,7 +24,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   let exitCode = 0;
   const program = describeProgram(context, args[0] ?? '', (code) => (exitCode = code));
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(separateProgram(args, program), { from: 'user' });
   } catch (error) {
     exitCode = error instanceof CommanderError ? exitCodeOf(error) : await reportError(error, context);
   }
@@ -30,6 +42,7 @@ type SetExitCode = (exitCode: number) => void;
 /** When one of these is used, only it is declared: declaring all commands takes milliseconds. */
 const DECLARED_ALONE: ReadonlyMap<string, (add: AddCommand, context: Context, end: SetExitCode) => void> = new Map([
   ['run', addRunCommand],
+  ['exec', addExecCommand],
   ['repl', addReplCommand],
 ]);
 
@@ -61,6 +74,7 @@ function describeProgram(context: Context, asked: string, end: SetExitCode): Com
   for (const addOne of DECLARED_ALONE.values()) addOne(add, context, end);
   addAgentCommands(add, context, end);
   addServiceCommands(add, context, end);
+  addServeCommand(add, context, end);
 
   addMachineOptions(add('doctor'))
     .description('Check what sessions need on this machine: Python, libraries, isolation and limits.')
@@ -72,21 +86,18 @@ function describeProgram(context: Context, asked: string, end: SetExitCode): Com
       end(await doctor({ version: readVersion(), pythonSide }, command.optsWithGlobals(), context));
     });
 
-  add('setup')
-    .description('Create the Python environment that sessions run on. Prints nothing if it already exists.')
-    .option('--python <path>', 'use this interpreter as it is instead of creating an environment')
-    .addHelpText('after', SETUP_HELP)
-    .action(async (_: unknown, command: Command) => {
-      const { setup } = await import('./commands/setup.ts');
-      end(await setup(command.optsWithGlobals(), context));
-    });
+  addEnvironmentCommands(add, context, end);
+  addKeyCommands(add, context, end);
   return program;
 }
 
 function addRunCommand(add: AddCommand, context: Context, end: SetExitCode): void {
-  addSessionOptions(add('run').argument('[file]', 'the program, or - to read it from standard input'))
+  const command = add('run')
+    .argument('[file]', 'the program, or - to read it from standard input')
+    .argument('[args...]', 'arguments of the program; options after the program are its own');
+  addPackageOptions(addFileOption(addSessionOptions(command)))
     .description('Run a Python program in a new session and print its output as it arrives.')
-    .option('-c, --code <code>', 'run this code instead of a file')
+    .option('-c, --code <code>', 'run this code instead of a file; what follows it are its arguments')
     .addOption(
       new Option('--echo <mode>', 'top-level expressions whose values are shown')
         .choices(['all', 'last', 'none'])
@@ -96,14 +107,27 @@ function addRunCommand(add: AddCommand, context: Context, end: SetExitCode): voi
     .option('--output-dir <path>', 'copy the files and figures that the program makes here')
     .option('--overwrite', OVERWRITE)
     .addHelpText('after', RUN_HELP)
-    .action(async (file: string | undefined, _: unknown, command: Command) => {
+    .action(async (file: string | undefined, args: readonly string[]) => {
       const { run } = await import('./commands/run.ts');
-      end(await run(file, command.optsWithGlobals(), context));
+      end(await run(file === undefined ? [] : [file, ...args], command.optsWithGlobals(), context));
+    });
+}
+
+function addExecCommand(add: AddCommand, context: Context, end: SetExitCode): void {
+  const command = add('exec')
+    .argument('[program]', 'the program, as a shell would find it')
+    .argument('[args...]', 'arguments of the program; options after the program are its own');
+  addFileOption(addSessionOptions(command))
+    .description('Run a command of the system in a new session, behind the walls that Python has there.')
+    .addHelpText('after', EXEC_HELP)
+    .action(async (program: string | undefined, args: readonly string[]) => {
+      const { exec } = await import('./commands/exec.ts');
+      end(await exec(program === undefined ? [] : [program, ...args], command.optsWithGlobals(), context));
     });
 }
 
 function addReplCommand(add: AddCommand, context: Context, end: SetExitCode): void {
-  addSessionOptions(add('repl'))
+  addPackageOptions(addFileOption(addSessionOptions(add('repl'))))
     .description('Run Python interactively in one session. Ctrl-C keeps the variables, Ctrl-D leaves.')
     .addOption(
       new Option('--echo <mode>', 'top-level expressions whose values are shown')
@@ -122,7 +146,7 @@ function addAgentCommands(add: AddCommand, context: Context, end: SetExitCode): 
     add('agent').argument('[question]', 'the question (default: read from standard input, or a chat at a terminal)'),
   )
     .description('Ask a model that runs Python in a session. Shows its thoughts, code and output.')
-    .option('--file <path>', 'give the agent a copy of this file; repeatable', append)
+    .option('--file <path[=name]>', 'give the agent a copy of this file or directory; repeatable', append)
     .option('--output-dir <path>', 'directory for the files that the agent makes (default: in the data directory)')
     .option('--overwrite', OVERWRITE)
     .option('--model <name>', 'name of the model (default: $VIVARIUM_LLM_MODEL)')
@@ -135,7 +159,7 @@ function addAgentCommands(add: AddCommand, context: Context, end: SetExitCode): 
       end(await agent(question, command.optsWithGlobals(), context));
     });
 
-  addMachineOptions(add('tools'))
+  addHostOptions(add('tools'))
     .description('Print the tool definitions for models, with the limits and libraries of this machine.')
     .addOption(
       new Option('--format <name>', 'format of the definitions')
@@ -160,26 +184,42 @@ const PROGRAM_HELP = `
 Examples:
   $ vivarium run analysis.py
   $ vivarium run -c "print(6 * 7)"
+  $ vivarium exec bash -c "ls; id"
   $ vivarium repl
   $ vivarium agent "What is the mean of the column price?" --file sales.csv
   $ vivarium task "Fit a line to the prices" --file sales.csv --expect slope=float
   $ vivarium approvals list
+  $ vivarium serve --port 8000
   $ vivarium doctor
 
-Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION. Options override them.`;
+Environment: VIVARIUM_HOME (data directory), VIVARIUM_PYTHON, VIVARIUM_ISOLATION, VIVARIUM_URL and VIVARIUM_KEY (a server
+that has the sessions instead of this machine). Options override them.`;
 
 const OVERWRITE = 'replace files in the output directory (default: use a new directory in it unless it is empty)';
 
 const RUN_HELP = `
 Examples:
-  $ vivarium run analysis.py --mount ./data:/data
+  $ vivarium run analysis.py --fast 2026
+  $ vivarium run --file sales.csv --output-dir out report.py
+  $ vivarium run --mount ./data:/data analysis.py
+  $ vivarium run --echo last -c "import math; math.pi"
+  $ vivarium run --timeout-ms 5000 --memory-mb 256 --json job.py
   $ echo "print('hello')" | vivarium run -
-  $ vivarium run -c "import math; math.pi" --echo last
-  $ vivarium run job.py --timeout-ms 5000 --memory-mb 256 --json
-  $ vivarium run report.py --output-dir out
+
+As with python, options before the program are those of vivarium, and everything after it is in sys.argv.
 
 Exit code: 0 succeeded, 1 raised, N after sys.exit(N), 124 timed out, 137 out of memory or crashed, 130 interrupted,
            2 wrong usage, 3 no session can be opened on this machine (see vivarium doctor).`;
+
+const EXEC_HELP = `
+Examples:
+  $ vivarium exec ls -la
+  $ vivarium exec --file data.tar.gz -- tar -tzf data.tar.gz
+  $ echo "some text" | vivarium exec wc -w
+  $ vivarium exec --timeout-ms 5000 bash -c 'echo $HOME; exit 3'
+
+Exit code: that of the command, 127 no such program, 126 it could not be started, 128 + N ended by signal N,
+           124 timed out, 130 interrupted, 2 wrong usage, 3 no session can be opened on this machine.`;
 
 const REPL_HELP = `
 At the prompt: %vars  %rollback  %reset  %help
@@ -201,8 +241,3 @@ If standard output is not a terminal, it gets only the answer; the steps go to s
 
 Exit code: 0 answered, 1 no answer within --max-iterations, 2 wrong usage or no model configured,
            3 no session can be opened on this machine, 5 the model failed, 130 interrupted.`;
-
-const SETUP_HELP = `
-Examples:
-  $ vivarium setup
-  $ vivarium setup --python /usr/bin/python3.12`;

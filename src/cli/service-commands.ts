@@ -1,7 +1,7 @@
 /** Declares the commands of the execution service. Their code is loaded when they are used. */
 import { Option, type Command } from 'commander';
 import type { Context } from './terminal/context.ts';
-import { addMachineOptions, append, parseCount } from './shared-options.ts';
+import { addHostOptions, append, parseCount } from './shared-options.ts';
 
 const STATUSES = ['pending', 'approved', 'edited', 'rejected', 'responded', 'expired', 'all'];
 
@@ -12,7 +12,7 @@ export function addServiceCommands(
 ): void {
   addServiceOptions(addRunOptions(add('task').argument('<objective>', 'what to find out or to make')))
     .description('Have a model write code for a task. The code is analyzed, approved, run and recorded as a notebook.')
-    .option('--file <path>', 'give the code a copy of this file; repeatable', append)
+    .option('--file <path[=name]>', 'give the code a copy of this file; repeatable', append)
     .option('--context <file>', 'JSON that the code reads as context.TYPE.key.field')
     .option('--expect <name=type>', 'entry that `results` must have, such as mean=float; repeatable', append)
     .option('--code <file>', 'run this code instead of asking a model; - reads standard input')
@@ -112,7 +112,7 @@ function addConfigOption(command: Command): Command {
 }
 
 function addServiceOptions(command: Command): Command {
-  return addMachineOptions(addConfigOption(command));
+  return addHostOptions(addConfigOption(command));
 }
 
 function addRunOptions(command: Command): Command {

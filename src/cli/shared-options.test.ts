@@ -60,5 +60,5 @@ test.for([
 
 test('a command that opens no session of its own has no limits', () => {
   const command = addMachineOptions(new Command('doctor'));
-  expect(command.options.map(({ long }) => long)).toEqual(['--python', '--isolation']);
+  expect(command.options.map(({ long }) => long)).toEqual(['--python', '--environment', '--isolation']);
 });

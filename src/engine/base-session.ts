@@ -1,11 +1,24 @@
 import { VivariumError } from '../errors.ts';
+import type { Command } from '../execution/command.ts';
 import type { Event, Listener, Summary } from '../execution/event.ts';
 import { streamEvents } from '../execution/event-stream.ts';
 import type { StreamBytes, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import { StateAccount, type StateEvent } from '../execution/state.ts';
 import type { Workspace } from '../workspace/workspace.ts';
-import type { EngineSession, Rollback, RunRequest, TableRequest } from './engine.ts';
+import { completionAt, textBefore } from './completion.ts';
+import type { Requirement } from '../requirement/requirement.ts';
+import type {
+  CommandRequest,
+  Completion,
+  EngineSession,
+  PackageInstallation,
+  Rollback,
+  RunRequest,
+  TableRequest,
+} from './engine.ts';
+import type { FoundNames } from './python-words.ts';
+import type { Shaped } from './shape.ts';
 import { eventsOf, summarise, type RunEnd } from './run-end.ts';
 
 /** A run that is under way. */
@@ -43,14 +56,25 @@ export abstract class BaseSession implements EngineSession {
   /** The number of bytes that were printed since the last run. */
   protected abstract takeBackground(): StreamBytes;
   protected abstract release(): Promise<void>;
+  /** Has the interpreter complete what stands at the end of a text. */
+  protected abstract findNames(text: string): Promise<Shaped<typeof FoundNames>>;
 
   abstract rollback(): Promise<Rollback>;
   abstract reset(options?: { readonly keepsNotices?: boolean }): Promise<void>;
   abstract inspect(): Promise<readonly Variable[]>;
   abstract writeTable(request: TableRequest): Promise<void>;
+  abstract start(request: CommandRequest): Promise<Command>;
+  abstract install(
+    requirements: readonly Requirement[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<PackageInstallation>;
 
   get isClosing(): boolean {
     return this.#closing !== null;
+  }
+
+  async complete(code: string, cursor: number): Promise<Completion> {
+    return completionAt(code, cursor, await this.findNames(textBefore(code, cursor)));
   }
 
   note(event: StateEvent): void {

@@ -1,9 +1,11 @@
 import { VivariumError } from '../errors.ts';
+import type { Command, CommandOutput } from '../execution/command.ts';
 import type { Event, Listener, Summary } from '../execution/event.ts';
-import type { Variable } from '../execution/execution.ts';
+import type { InstalledPackage, Variable } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { StateEvent } from '../execution/state.ts';
-import type { Limits, Mount } from '../config.ts';
+import type { Limits, Mount, NetworkSetting, PackagePolicy, SecretInput } from '../config.ts';
+import type { Requirement } from '../requirement/requirement.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 /** Which expressions at the top level of the code are shown: all are printed, the last is a result, or none is. */
@@ -22,6 +24,8 @@ export class Unanswered extends VivariumError {
 /** Where sessions live. */
 export interface Engine<S extends EngineSession = EngineSession> extends AsyncDisposable {
   readonly isolation: Isolation;
+  /** How many sessions wait in the warm pool. Absent where there is none. */
+  readonly warmSessions?: number;
   /** Opens a session in a process of its own, from the warm pool if the options allow it. */
   open(options: OpenOptions): Promise<S>;
   close(): Promise<void>;
@@ -31,12 +35,16 @@ export interface OpenOptions {
   readonly id: string;
   readonly limits: Limits;
   readonly mounts: readonly Mount[];
-  readonly network: boolean;
+  readonly network: NetworkSetting;
+  /** For sessions whose network is a list. */
+  readonly secrets?: Readonly<Record<string, SecretInput>>;
   /** Its files can be read but not changed; temporary files can be written. */
   readonly readOnly: boolean;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
   /** Whether twins protect the state; off for a session that runs once. */
   readonly twins: boolean;
+  /** What its programs may install; nothing by default. */
+  readonly packages?: PackagePolicy;
   readonly signal?: AbortSignal;
 }
 
@@ -48,8 +56,8 @@ export interface EngineSession extends AsyncDisposable {
   /** Makes sure that there is a live interpreter. True if a fresh one has replaced a lost one since the last call. */
   revive(): Promise<boolean>;
   /**
-   * Runs code. The listener gets the events as they happen, the caller what is known only at the end. Whoever passes on
-   * the receipt acknowledges it; see src/execution/state.ts.
+   * Runs code. The listener gets the events as they happen, the caller what is known only at the end. The caller
+   * that passes the receipt on acknowledges it; see src/execution/state.ts.
    */
   run(request: RunRequest, listener: Listener): Promise<Summary>;
   /** Same as `run`, as an async iterator; `done` comes last. Breaking out of the loop stops the program. */
@@ -58,16 +66,35 @@ export interface EngineSession extends AsyncDisposable {
   interrupt(): Promise<void>;
   /** Undoes the last run that changed the state. */
   rollback(): Promise<Rollback>;
-  /** Starts a fresh interpreter on the same files. With `keepsNotices`, receipts still tell what happened before. */
+  /**
+   * Starts a fresh interpreter on the same files. `keepsNotices` if no caller has asked for it and none has run code in
+   * the last one: then receipts say what they would have said without it.
+   */
   reset(options?: { readonly keepsNotices?: boolean }): Promise<void>;
   /** Something happened to the state that only the host knows. Receipts say it until a caller has received one. */
   note(event: StateEvent): void;
   /** Throws `Unanswered` if the interpreter is lost meanwhile. */
   inspect(): Promise<readonly Variable[]>;
+  /** What may follow the cursor. Changes nothing and runs no code of the program. Throws `Unanswered` as above. */
+  complete(code: string, cursor: number): Promise<Completion>;
   /** Writes a DataFrame to a file of the workspace and changes nothing else. Throws if that is not possible. */
   writeTable(request: TableRequest): Promise<void>;
+  /** Starts a command of the system beside the interpreter, whether that runs something or not. */
+  start(request: CommandRequest): Promise<Command>;
+  /** Installs packages for the session. Its variables stay, and what is there already is not replaced. */
+  install(
+    requirements: readonly Requirement[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<PackageInstallation>;
   /** Ends the session's processes and removes its files. */
   close(): Promise<void>;
+}
+
+/** What became of a wish for packages. */
+export interface PackageInstallation {
+  readonly installed: readonly InstalledPackage[];
+  /** What was asked for and is there already. */
+  readonly there: readonly { readonly name: string; readonly version: string }[];
 }
 
 export interface RunRequest {
@@ -79,6 +106,8 @@ export interface RunRequest {
   readonly timeoutMs: number;
   /** A variable whose value is returned as JSON when the run has ended. */
   readonly resultVariable?: string;
+  /** What the code can read as its standard input. */
+  readonly stdin?: string;
   /** Whether figures of matplotlib also come as SVG. */
   readonly svg?: boolean;
   /** False for code that sets up the session, which `rollback` does not undo. */
@@ -86,6 +115,31 @@ export interface RunRequest {
   /** Code of the host, whose receipt no caller gets. */
   readonly isInternal?: boolean;
   readonly signal?: AbortSignal;
+}
+
+/** A command of the system that is to run in a session. */
+export interface CommandRequest {
+  readonly argv: readonly string[];
+  /** Relative to the workspace. */
+  readonly cwd: string;
+  /** Variables that differ from those of the session. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Null: as long as the session. */
+  readonly timeoutMs: number | null;
+  /** What is kept of each stream. */
+  readonly maxOutputBytes: number;
+  readonly onOutput?: ((output: CommandOutput) => Promise<void> | void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What code can be completed with at a cursor. */
+export interface Completion {
+  /** Texts that can replace the code from `start` to `end`, sorted. Empty if nothing fits. */
+  readonly matches: readonly string[];
+  /** Where the word that is completed begins. */
+  readonly start: number;
+  /** The cursor. */
+  readonly end: number;
 }
 
 export type TableFormat = 'csv' | 'parquet';

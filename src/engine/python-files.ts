@@ -10,11 +10,27 @@ const PACKAGE = new URL('../../python/_vivarium/', import.meta.url);
 /** The script that starts a zygote. */
 export const ZYGOTE_FILE = fileURLToPath(new URL('zygote/__main__.py', PACKAGE));
 
+/** The script that starts a gate. */
+export const GATE_FILE = fileURLToPath(new URL('gate/__main__.py', PACKAGE));
+
+/** The script that starts the process that unpacks wheels. */
+export const UNPACKER_FILE = fileURLToPath(new URL('wheels/__main__.py', PACKAGE));
+
 /** What a Jupyter kernel gets: everything that needs no process of ours. */
-const KERNEL_FOLDERS = ['values', 'cell', 'display', 'display/chart', 'ledger', 'jupyter'];
+const KERNEL_FOLDERS = [
+  'values',
+  'cell',
+  'completion',
+  'display',
+  'display/chart',
+  'display/pretty',
+  'ledger',
+  'ledger/libraries',
+  'jupyter',
+];
 
 /** Code that is sent into sessions as text, each a file of `python/_vivarium/payloads`. */
-export type Payload = 'context' | 'effects' | 'read_only_notice' | 'result_types';
+export type Payload = 'channel_limits' | 'context' | 'effects' | 'fetch_wheels' | 'read_only_notice' | 'result_types';
 
 /** What the machine lacks. Any other fault is one of the file, which came with the package. */
 const MACHINE_FAULTS = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO']);
@@ -35,11 +51,16 @@ export interface ModuleSource {
 }
 
 /** Modules of the analysis payload, each after those that it imports. */
-const ANALYSIS = 'payloads/analysis';
-const ANALYSIS_FILES = ['__init__.py', 'syntax.py', 'scopes.py', 'names.py', 'expressions.py', 'report.py'];
+const ANALYSIS_FILES = [
+  'notebook/syntax.py',
+  'notebook/expansion.py',
+  ...['__init__', 'notebook', 'syntax', 'scopes', 'names', 'expressions', 'report'].map(
+    (name) => `payloads/analysis/${name}.py`,
+  ),
+];
 
 export function readAnalysis(): Promise<ModuleSource[]> {
-  return Promise.all(ANALYSIS_FILES.map((file) => readModule(`${ANALYSIS}/${file}`)));
+  return Promise.all(ANALYSIS_FILES.map((file) => readModule(file)));
 }
 
 /** The sources that a Jupyter kernel gets, by the names of their modules. */

@@ -12,7 +12,7 @@ import {
   type Shape,
   type Shaped,
 } from './shape.ts';
-import { inLine } from '../text/visible.ts';
+import { inLine } from '../text/in-line.ts';
 
 const MAX_NAMES = 1000;
 export const MAX_TABLES = 100;
@@ -47,6 +47,9 @@ export const Variables = listOf(
   fields({ name: Name, type: Name, description: text(1000), sizeBytes: orNull(amount) }),
   10_000,
 );
+
+/** The end of the code that can be completed, and what it can become. */
+export const FoundNames = fields({ prefix: text(1000), matches: listOf(text(1000), 1000) });
 
 /** How much a run showed, and how much of it was sent. */
 export const ResultsCut = fields({

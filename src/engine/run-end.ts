@@ -1,5 +1,13 @@
 import type { SavedFigure, Summary } from '../execution/event.ts';
-import type { DataFrameSummary, Json, ResultTruncation, StateReceipt, StreamBytes } from '../execution/execution.ts';
+import type {
+  DataFrameSummary,
+  InstalledPackage,
+  Json,
+  NetworkConnection,
+  ResultTruncation,
+  StateReceipt,
+  StreamBytes,
+} from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { Outcome, PythonError } from '../execution/outcome.ts';
 import { NO_CHANGES, type RunEffect, type RunEvents, type StateEvent } from '../execution/state.ts';
@@ -42,6 +50,16 @@ export interface RunEnd {
   readonly dropped: string | null;
   /** How much of what it showed is missing, if some is. */
   readonly cut: ResultTruncation | null;
+  /** The hosts that it wanted to reach, where that is known. */
+  readonly network?: NetworkUse | null;
+  /** What was installed meanwhile. */
+  readonly packages?: readonly InstalledPackage[];
+}
+
+/** The hosts that a run wanted to reach, and how many more. */
+export interface NetworkUse {
+  readonly connections: readonly NetworkConnection[];
+  readonly omitted: number;
 }
 
 /** What a run knows of its end by itself. */
@@ -88,7 +106,7 @@ function unreceived(event: StateEvent | null, notice: string | null): StateEvent
 
 /** The end of a run as every engine reports it. */
 export function summarise(end: RunEnd, parts: SummaryParts): Summary {
-  const { report, dropped, cut } = end;
+  const { report, dropped, cut, network, packages = [] } = end;
   const { id, sessionId, isolation, state, background } = parts;
   return {
     id,
@@ -105,6 +123,9 @@ export function summarise(end: RunEnd, parts: SummaryParts): Summary {
     ...(report.value !== null && { value: report.value.json }),
     ...(dropped !== null && { dropped }),
     ...(cut !== null && { cut }),
+    ...(network && network.connections.length > 0 && { network: network.connections }),
+    ...(network && network.omitted > 0 && { omittedConnections: network.omitted }),
+    ...(packages.length > 0 && { packages }),
     ...(background.stdout + background.stderr > 0 && { background }),
   };
 }

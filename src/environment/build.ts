@@ -1,16 +1,19 @@
-/** Builds an environment from a lock file: create, install, move to its directory, compile, try out, mark as complete. */
+/** Builds an environment from a lock file: create, install, move to its directory, compile, try out. */
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../errors.ts';
 import { findProgram, run } from './command.ts';
-import { moduleOf, takeInventory, type PythonInventory } from './inventory.ts';
-import { BUILDING_PREFIX, markComplete, pythonIn, removeTree, type Lock } from './managed.ts';
+import { takeInventory, type PythonInventory } from './inventory.ts';
+import { moduleOf } from './library-sets.ts';
+import { BUILDING_PREFIX, pythonIn, removeTree, type Lock } from './managed.ts';
 
 export interface EnvironmentBuild {
   readonly base: PythonInventory;
-  readonly lock: Lock;
+  readonly lock: Pick<Lock, 'file' | 'packageCount' | 'directory'>;
   readonly cacheDir: string;
+  /** How long the installers may take together. */
+  readonly waitMs?: number | undefined;
   readonly tools: BuildTools;
 }
 
@@ -22,11 +25,11 @@ export interface BuildTools {
   readonly report: (line: string) => void;
 }
 
-/** Leaves either a complete environment or nothing in the lock's directory. Throws `SETUP_FAILED` on failure. */
-export async function buildEnvironment(build: EnvironmentBuild): Promise<void> {
-  const { base, lock, cacheDir, tools } = build;
+/** Leaves no part of an environment in the lock's directory. Throws `SETUP_FAILED` on failure. */
+export async function buildEnvironment(build: EnvironmentBuild): Promise<PythonInventory> {
+  const { lock, cacheDir, tools } = build;
+  await install(build); // if it fails, what was in the directory stays
   try {
-    await install(build);
     const python = pythonIn(lock.directory);
     tools.report('compiling the libraries');
     // Errors are ignored here: the next step imports the libraries and would find them.
@@ -36,8 +39,7 @@ export async function buildEnvironment(build: EnvironmentBuild): Promise<void> {
     );
     const inventory = await takeInventory(python, tools);
     await warm(inventory, cacheDir, tools);
-    await markComplete(lock, inventory);
-    tools.report(`environment ready: Python ${base.version}, ${Object.keys(inventory.libraries).length} libraries`);
+    return inventory;
   } catch (error) {
     await removeTree(lock.directory);
     throw error;
@@ -63,19 +65,22 @@ const IMPORT_ALL = 'import importlib, sys\nfor name in sys.argv[1:]: importlib.i
 const TESTS = '/site-packages/.*/tests/';
 
 /** Tries all installers: they may be configured with different indexes. */
-async function install({ base, lock, tools }: EnvironmentBuild): Promise<void> {
+async function install(build: EnvironmentBuild): Promise<void> {
+  const { base, lock, waitMs, tools } = build;
+  const deadline = waitMs === undefined ? undefined : AbortSignal.timeout(waitMs);
   const building = path.join(path.dirname(lock.directory), `${BUILDING_PREFIX}${randomUUID()}`);
   const installers = await listInstallers(base, lock, { building, env: tools.env });
   let failure = noInstaller(base);
   for (const [index, installer] of installers.entries()) {
     try {
-      await installWith(installer, { base, lock, tools }, building);
+      await installWith(installer, { ...build, tools: { ...tools, signal: either(tools.signal, deadline) } }, building);
       await removeTree(lock.directory);
       // Only `bin/python` is ever run, and it finds its environment relative to itself.
       await rename(building, lock.directory);
       return;
     } catch (error) {
       await removeTree(building);
+      if (deadline?.aborted && !tools.signal?.aborted) throw tooSlow(installer, waitMs ?? 0);
       if (!(error instanceof VivariumError)) throw error;
       failure = error;
       if (index + 1 < installers.length) tools.report(error.message); // the caller reports the last one
@@ -85,7 +90,7 @@ async function install({ base, lock, tools }: EnvironmentBuild): Promise<void> {
 }
 
 const CHECK_DIRECTORY = 'Check that the data directory is on a disk with free space and belongs to you';
-const CHECK_INDEX = 'Check that a package index is reachable and that the disk has 1 GB free';
+const CHECK_INDEX = 'Check that a package index is reachable and that the disk has 3 GB free (1 GB for the set core)';
 
 interface Installer {
   readonly name: string;
@@ -95,7 +100,7 @@ interface Installer {
 
 async function installWith(
   installer: Installer,
-  { base, lock, tools }: Omit<EnvironmentBuild, 'cacheDir'>,
+  { base, lock, tools }: EnvironmentBuild,
   building: string,
 ): Promise<void> {
   const cwd = path.dirname(building); // not the caller's directory: a project file there would change what the installer does
@@ -118,7 +123,7 @@ async function installWith(
 /** uv if available; else pip from outside of the environment, which then has no pip; else pip inside of it. */
 async function listInstallers(
   base: PythonInventory,
-  lock: Lock,
+  lock: EnvironmentBuild['lock'],
   { building, env }: { building: string; env: NodeJS.ProcessEnv },
 ): Promise<Installer[]> {
   const python = pythonIn(building);
@@ -145,7 +150,7 @@ async function listInstallers(
 }
 
 /** `pip --python` needs version 22.3. */
-function canServeOthers(pipVersion: string | null): boolean {
+export function canServeOthers(pipVersion: string | null): boolean {
   const [major = 0, minor = 0] = (pipVersion ?? '').split('.').map(Number);
   return major > 22 || (major === 22 && minor >= 3);
 }
@@ -159,16 +164,22 @@ function runTool(
   return run(['/bin/sh', '-c', 'umask 022 && exec "$@"', 'sh', ...command], { env, signal, ...options });
 }
 
-/** The progress of an installer: lines that name a package, without its URL. */
+function either(signal: AbortSignal | undefined, deadline: AbortSignal | undefined): AbortSignal | undefined {
+  return signal && deadline ? AbortSignal.any([signal, deadline]) : (signal ?? deadline);
+}
+
+/** The progress of an installer: the large files that it fetches, without their URLs. */
 function describeProgress(line: string): string | undefined {
   const text = line
     .trim()
     .replace(/ \(from -r .*/, '')
     .replaceAll(/https?:\/\/\S*\/(\S+)/g, '$1');
-  return /^(Collecting|Downloading|Downloaded|Using cached|Installing collected|\+) /.test(text) ? text : undefined;
+  return /^(Downloading|Using cached) .*\b\d[\d.]* ?Mi?B\b|^Installing collected packages/.test(text)
+    ? text.replace(/^(Installing collected packages).*/, '$1')
+    : undefined;
 }
 
-function failed(what: string, errors: string, advice: string): VivariumError {
+export function failed(what: string, errors: string, advice: string): VivariumError {
   const lines = errors
     .split('\n')
     .map((line) => line.trim())
@@ -179,16 +190,21 @@ function failed(what: string, errors: string, advice: string): VivariumError {
       .join(' ')
       .replaceAll(/\/\/[^/@\s]*@/g, '//')
       .slice(-600) || 'no reason was given';
+  return new VivariumError('SETUP_FAILED', `${what}: ${why.replace(/\.$/, '')}. ${advice}, then try again.`);
+}
+
+function tooSlow({ name }: Installer, waitMs: number): VivariumError {
   return new VivariumError(
     'SETUP_FAILED',
-    `${what}: ${why.replace(/\.$/, '')}. ${advice}, then run \`vivarium setup\` again.`,
+    `${name} did not install the libraries within ${Math.round(waitMs / 1000)} s: the package index or the network is slow. ` +
+      'Run `vivarium setup`, which waits longer and continues with what was fetched; `--set core` installs less.',
   );
 }
 
-function noInstaller(base: PythonInventory): VivariumError {
+export function noInstaller(base: PythonInventory): VivariumError {
   return new VivariumError(
     'SETUP_FAILED',
     `Libraries cannot be installed: there is no uv on PATH, and ${base.python} has neither pip 22.3 or newer nor ensurepip. ` +
-      'Install uv, or the pip or venv package of that Python (python3-pip or python3-venv on Debian and Ubuntu), then run `vivarium setup` again.',
+      'Install uv, or the pip or venv package of that Python (python3-pip or python3-venv on Debian and Ubuntu), then try again.',
   );
 }

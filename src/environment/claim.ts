@@ -30,9 +30,31 @@ export async function claim(file: string, { signal, onWait }: ClaimOptions): Pro
   return { [Symbol.dispose]: () => database.close() };
 }
 
-function tryLock(database: DatabaseSync): boolean {
+/** The claim, or undefined if another holds or shares it. */
+export function tryClaim(file: string): Disposable | undefined {
+  return openLocked(file, 'BEGIN EXCLUSIVE');
+}
+
+/** A claim that can be held together with others of its kind, or undefined if one holds it alone. */
+export function tryShare(file: string): Disposable | undefined {
+  return openLocked(file, 'BEGIN; SELECT count(*) FROM sqlite_master');
+}
+
+function openLocked(file: string, lock: string): Disposable | undefined {
+  const database = new DatabaseSync(file, NO_WAIT);
   try {
-    database.exec('BEGIN EXCLUSIVE');
+    if (tryLock(database, lock)) return { [Symbol.dispose]: () => database.close() };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  database.close();
+  return undefined;
+}
+
+function tryLock(database: DatabaseSync, lock = 'BEGIN EXCLUSIVE'): boolean {
+  try {
+    database.exec(lock);
     return true;
   } catch (error) {
     if (isBusy(error)) return false;

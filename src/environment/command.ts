@@ -1,9 +1,9 @@
 /** Runs a program to its end and reads its output by line. On abort it ends the whole process group. */
-import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { spawnWithRoom } from '../spawn.ts';
 
 /** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2000;
@@ -26,7 +26,7 @@ export interface CommandResult {
 export async function run(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
   options.signal?.throwIfAborted();
   const [program = '', ...args] = command;
-  const child = spawn(program, args, {
+  const child = spawnWithRoom(program, args, {
     env: options.env,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -80,8 +80,10 @@ export function scrubEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-function collectLines(stream: NodeJS.ReadableStream, onLine: CommandOptions['onLine']): string[] {
+/** There is no stream if the program could not be started for lack of descriptors or processes. */
+function collectLines(stream: NodeJS.ReadableStream | null | undefined, onLine: CommandOptions['onLine']): string[] {
   const lines: string[] = [];
+  if (stream === undefined || stream === null) return lines;
   createInterface({ input: stream }).on('line', (line) => {
     lines.push(line);
     onLine?.(line);

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isLibrarySet, type LibrarySet } from './library-sets.ts';
 
 /** What is known about a Python without starting it. */
 export interface PythonContents {
@@ -9,11 +10,15 @@ export interface PythonContents {
   readonly version: string;
   /** The promised libraries it has, with their versions. */
   readonly libraries: Readonly<Record<string, string>>;
-  /** The promised libraries it lacks. */
+  /** The promised libraries it lacks: of its set if set-up built it, of the core set otherwise. */
   readonly missing: readonly string[];
 }
 
 export interface Environment extends PythonContents {
+  /** Of a named environment; see `vivarium environments`. */
+  readonly name?: string | undefined;
+  /** The set of libraries that set-up installed; absent if it did not build this environment. */
+  readonly set?: LibrarySet | undefined;
   /** Absolute path of the Python executable; for a remote one, the name of its kernel. */
   readonly python: string;
   /** Built by set-up, named by the user, found on the machine, or on a Jupyter server. */
@@ -70,6 +75,7 @@ export function isEnvironment(value: unknown): value is Environment {
   if (!isPythonContents(value) || !('python' in value && 'source' in value && 'cacheDir' in value)) return false;
   const { python, source, cacheDir } = value;
   const isSource = source === 'managed' || source === 'given' || source === 'found';
+  if ('set' in value && !isLibrarySet(value.set)) return false;
   return isSource && typeof python === 'string' && typeof cacheDir === 'string';
 }
 

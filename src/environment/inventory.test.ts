@@ -2,7 +2,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { PROMISED_LIBRARIES, takeInventory } from './inventory.ts';
+import { takeInventory } from './inventory.ts';
+import { PROMISED_LIBRARIES } from './library-sets.ts';
 
 test('a supported Python tells what it has and what it lacks', async () => {
   const inventory = await takeInventory('python3');

@@ -3,18 +3,7 @@ import path from 'node:path';
 import { VivariumError } from '../errors.ts';
 import { findProgram, isExecutable, run, scrubEnvironment } from './command.ts';
 import { isPythonContents, type PythonContents } from './environment.ts';
-
-export const PROMISED_LIBRARIES = [
-  'numpy',
-  'pandas',
-  'scipy',
-  'matplotlib',
-  'seaborn',
-  'plotly',
-  'scikit-learn',
-  'statsmodels',
-  'pyarrow',
-] as const;
+import { PROMISED_LIBRARIES } from './library-sets.ts';
 
 /** The minor versions of Python 3 that are supported. */
 const OLDEST_MINOR = 10;
@@ -57,11 +46,6 @@ export async function takeInventory(python: string, options: InventoryOptions = 
   if (answer.implementation !== 'cpython') throw unsupported(file, `it is ${answer.implementation}, not CPython`);
   if (!isSupported(answer.version)) throw unsupported(file, `it is Python ${answer.version}`);
   return answer;
-}
-
-/** The module name of a promised library. */
-export function moduleOf(library: string): string {
-  return library === 'scikit-learn' ? 'sklearn' : library;
 }
 
 export function supportedVersions(): string {

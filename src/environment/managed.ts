@@ -15,9 +15,11 @@ import {
 } from './environment.ts';
 import { BASE_ORDER } from './find.ts';
 import type { PythonInventory } from './inventory.ts';
+import { missingFrom, type LibrarySet } from './library-sets.ts';
 
-/** The pinned libraries for one minor version of Python. */
+/** The pinned libraries of one set for one minor version of Python. */
 export interface Lock {
+  readonly set: LibrarySet;
   readonly file: string;
   readonly hash: string;
   readonly packageCount: number;
@@ -33,8 +35,14 @@ interface CompletionMarker extends PythonContents {
   readonly lock: string;
 }
 
-export async function readLock(minor: string, locksDir: string, paths: DataPaths): Promise<Lock> {
-  const file = path.join(locksDir, `${minor}.txt`);
+/** Where locks are, and which set is meant. */
+export interface LockChoice {
+  readonly locksDir: string;
+  readonly set: LibrarySet;
+}
+
+export async function readLock(minor: string, { locksDir, set }: LockChoice, paths: DataPaths): Promise<Lock> {
+  const file = path.join(locksDir, set, `${minor}.txt`);
   const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw brokenLock(file, `cannot be read (${error.code ?? error.message})`, error);
   });
@@ -42,6 +50,7 @@ export async function readLock(minor: string, locksDir: string, paths: DataPaths
   const packageCount = content.match(/^[\w.-]+==/gm)?.length ?? 0;
   if (packageCount === 0) throw brokenLock(file, 'names no library');
   return {
+    set,
     file,
     hash,
     packageCount,
@@ -50,20 +59,21 @@ export async function readLock(minor: string, locksDir: string, paths: DataPaths
 }
 
 /** A complete environment that was built from a current lock. Starts no process, takes a few milliseconds. */
-export async function findComplete(locksDir: string, paths: DataPaths): Promise<Environment | undefined> {
+export async function findComplete(choice: LockChoice, paths: DataPaths): Promise<Environment | undefined> {
   for (const minor of BASE_ORDER) {
-    const lock = await readLock(minor, locksDir, paths);
+    const lock = await readLock(minor, choice, paths);
     const marker = readJson(markerOf(lock), isMarker);
     const python = pythonIn(lock.directory);
     if (marker?.lock === lock.hash && (await isExecutable(python))) {
       const { version, libraries, missing } = marker;
-      return { python, version, source: 'managed', libraries, missing, cacheDir: paths.cacheDir };
+      return { set: lock.set, python, version, source: 'managed', libraries, missing, cacheDir: paths.cacheDir };
     }
   }
   return undefined;
 }
 
-export async function markComplete(lock: Lock, { version, libraries, missing }: PythonInventory): Promise<void> {
+export async function markComplete(lock: Lock, { version, libraries }: PythonInventory): Promise<void> {
+  const missing = missingFrom(lock.set, libraries);
   const marker: CompletionMarker = { lock: lock.hash, version, libraries, missing };
   await writeJson(markerOf(lock), marker);
 }

@@ -8,13 +8,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import { findProgram, run } from './command.ts';
 import { BASE_ORDER, findEnvironment } from './find.ts';
 import { takeInventory } from './inventory.ts';
+import { LIBRARY_SETS, SET_NAMES } from './library-sets.ts';
 import { setupEnvironment, type SetupOptions } from './setup.ts';
 
 test('an environment is built, recorded and found again', async () => {
   const house = await wheelhouse();
   const environment = await setupEnvironment(house.options);
-  expect(environment).toMatchObject({ source: 'managed', libraries: { seaborn: '0.0.1' } });
-  expect(environment.missing).toHaveLength(8);
+  expect(environment).toMatchObject({ source: 'managed', set: 'full', libraries: { seaborn: '0.0.1' } });
+  expect(environment.missing).toHaveLength(LIBRARY_SETS.full.length - 1);
   expect(await findEnvironment(house.dataDir)).toEqual(environment);
   const command = [environment.python, '-I', '-c', 'import seaborn; print(seaborn.__file__)'];
   const { output } = await run(command, { env: house.env });
@@ -22,13 +23,35 @@ test('an environment is built, recorded and found again', async () => {
   expect(house.lines).toEqual(expect.arrayContaining([expect.stringMatching(/^creating environment with Python 3\./)]));
 });
 
+test('a set that was chosen stays until another is chosen', async () => {
+  const house = await wheelhouse();
+  const core = await setupEnvironment({ ...house.options, set: 'core' });
+  expect(core).toMatchObject({ source: 'managed', set: 'core' });
+  expect(core.missing).toHaveLength(LIBRARY_SETS.core.length - 1);
+  expect(await setupEnvironment(house.options)).toEqual(core);
+  const full = await setupEnvironment({ ...house.options, set: 'full' });
+  expect(full).toMatchObject({ source: 'managed', set: 'full' });
+  expect(full.python).not.toBe(core.python);
+  expect(await setupEnvironment(house.options)).toEqual(full);
+});
+
+test('an index that is too slow is not waited for, and what is there is used', async () => {
+  const house = await wheelhouse();
+  const pidFile = await addStuckUv(house);
+  const { source } = await setupEnvironment({ ...house.options, waitMs: 2000 });
+  expect(source).toBe('found');
+  expect(house.lines.join('\n')).toContain('uv did not install the libraries within 2 s');
+  await expect.poll(async () => isAlive(await readPid(pidFile))).toBe(false);
+  expect(await leftovers(house.dataDir)).toEqual([]);
+});
+
 test('a complete environment is recognised in milliseconds and left alone', async () => {
   const house = await wheelhouse();
   const first = await setupEnvironment(house.options);
   house.lines.length = 0;
-  const start = performance.now();
+  const before = process.cpuUsage();
   expect(await setupEnvironment(house.options)).toEqual(first);
-  expect(performance.now() - start).toBeLessThan(50);
+  expect(process.cpuUsage(before).user).toBeLessThan(100_000);
   expect(house.lines).toEqual([]);
 });
 
@@ -206,7 +229,13 @@ with zipfile.ZipFile(sys.argv[1], "w") as wheel:
 `;
 
 async function writeLocks(locksDir: string, content: string): Promise<void> {
-  await Promise.all(BASE_ORDER.map((minor) => writeFile(path.join(locksDir, `${minor}.txt`), content)));
+  for (const set of SET_NAMES) {
+    const directory = path.join(locksDir, set);
+    await mkdir(directory, { recursive: true });
+    // The sets must differ: an environment is known by the hash of its lock.
+    const own = `# ${set}\n${content}`;
+    await Promise.all(BASE_ORDER.map((minor) => writeFile(path.join(directory, `${minor}.txt`), own)));
+  }
 }
 
 /** Puts a uv first on PATH that creates the environment's directory and then installs for ever. */

@@ -5,15 +5,28 @@ import { VivariumError } from '../errors.ts';
 import { buildEnvironment, warm, type BuildTools } from './build.ts';
 import { claim } from './claim.ts';
 import { scrubEnvironment } from './command.ts';
-import { describeMissing, dataPathsIn, writeJson, type Environment, type DataPaths } from './environment.ts';
+import {
+  describeMissing,
+  dataPathsIn,
+  isEnvironment,
+  readJson,
+  writeJson,
+  type Environment,
+  type DataPaths,
+} from './environment.ts';
 import { bestOf, chooseBase, discoverPythons, findEnvironment, minorOf } from './find.ts';
 import { supportedVersions, takeInventory, type PythonInventory } from './inventory.ts';
-import { findComplete, LOCKS_DIR, readLock, sweep } from './managed.ts';
+import { DEFAULT_SET, missingFrom, type LibrarySet } from './library-sets.ts';
+import { findComplete, LOCKS_DIR, markComplete, readLock, sweep, type LockChoice } from './managed.ts';
 
 export interface SetupOptions {
   readonly dataDir: string;
   /** Path of a Python to use as it is, instead of building an environment. */
   readonly python?: string | undefined;
+  /** The libraries to install. Default: those of the present environment, otherwise the full set. */
+  readonly set?: LibrarySet | undefined;
+  /** How long the package index may take. After that, what is there is used. Default: as long as it takes. */
+  readonly waitMs?: number | undefined;
   readonly onProgress?: ((line: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -40,16 +53,20 @@ export async function setupEnvironment(options: SetupOptions): Promise<Environme
 
 interface SetupContext {
   readonly dataDir: string;
-  readonly locksDir: string;
+  readonly choice: LockChoice;
   readonly paths: DataPaths;
+  readonly waitMs: number | undefined;
   readonly tools: BuildTools;
 }
 
 function prepare(options: SetupOptions): SetupContext {
+  const paths = dataPathsIn(options.dataDir);
+  const set = options.set ?? readJson(paths.record, isEnvironment)?.set ?? DEFAULT_SET;
   return {
     dataDir: path.resolve(options.dataDir),
-    locksDir: options.locksDir ?? LOCKS_DIR,
-    paths: dataPathsIn(options.dataDir),
+    choice: { locksDir: options.locksDir ?? LOCKS_DIR, set },
+    paths,
+    waitMs: options.waitMs,
     tools: {
       env: scrubEnvironment(options.env ?? process.env),
       signal: options.signal,
@@ -59,7 +76,7 @@ function prepare(options: SetupOptions): SetupContext {
 }
 
 async function reuse(setup: SetupContext): Promise<Environment | undefined> {
-  const complete = await findComplete(setup.locksDir, setup.paths);
+  const complete = await findComplete(setup.choice, setup.paths);
   return complete && remember(setup, complete);
 }
 
@@ -76,15 +93,16 @@ async function buildAlone(setup: SetupContext): Promise<Environment> {
 }
 
 async function buildOrFallBack(setup: SetupContext): Promise<Environment> {
-  const { dataDir, locksDir, paths, tools } = setup;
+  const { dataDir, choice, paths, waitMs, tools } = setup;
   const former = await findEnvironment(dataDir);
   await sweep(paths, former ? [path.resolve(former.python, '../..')] : []);
   const pythons = await discoverPythons(tools);
   try {
     const base = chooseBase(pythons);
     if (base === undefined) throw noPython();
-    const lock = await readLock(minorOf(base.version), locksDir, paths);
-    await buildEnvironment({ base, lock, cacheDir: paths.cacheDir, tools });
+    const lock = await readLock(minorOf(base.version), choice, paths);
+    await markComplete(lock, await buildEnvironment({ base, lock, cacheDir: paths.cacheDir, waitMs, tools }));
+    tools.report(`environment ready: Python ${base.version}, set ${lock.set}, ${lock.packageCount} packages`);
   } catch (error) {
     if (!(error instanceof VivariumError)) throw error;
     return fallBack(setup, { former, pythons, error });
@@ -100,7 +118,7 @@ interface FailedBuild {
   readonly error: VivariumError;
 }
 
-/** Prefers the previous environment, which has all libraries; otherwise the best Python on the machine. */
+/** Prefers the previous environment, which set-up has built; otherwise the best Python on the machine. */
 async function fallBack(setup: SetupContext, { former, pythons, error }: FailedBuild): Promise<Environment> {
   const { report } = setup.tools;
   if (former?.source === 'managed') {
@@ -116,7 +134,8 @@ async function fallBack(setup: SetupContext, { former, pythons, error }: FailedB
 
 async function adopt(setup: SetupContext, inventory: PythonInventory, source: 'given' | 'found'): Promise<Environment> {
   const { paths, tools } = setup;
-  const { python, version, libraries, missing } = inventory;
+  const { python, version, libraries } = inventory;
+  const missing = missingFrom('core', libraries);
   const environment = {
     python,
     version,

@@ -62,7 +62,7 @@ test('leaving early fails the run, and waits until it has ended', async () => {
   expect(steps).toEqual(['stopped']);
 });
 
-test('an error of the run is thrown to whoever pulls, and to whoever leaves', async () => {
+test('an error of the run is thrown by `next` and by `return`', async () => {
   const error = new Error('broken');
   await expect(Array.fromAsync(streamEvents(() => Promise.reject(error)))).rejects.toBe(error);
   const leaving = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import type {
   Execution,
   Json,
+  NetworkConnection,
   ProducedFigure,
   ProducedFile,
   Result,
@@ -15,6 +16,8 @@ export type Event =
   | { readonly type: 'result'; readonly result: Result; readonly picture?: number }
   /** Everything shown so far is to be dropped: `clear_output()`. */
   | { readonly type: 'clear' }
+  /** A program wanted to reach a host. Only where the network is a list. */
+  | { readonly type: 'network'; readonly connection: NetworkConnection }
   /** A file that the run wrote or changed. Comes when the code has ended. */
   | { readonly type: 'file'; readonly file: ProducedFile }
   /** A picture that the run showed or saved, kept under an id. Comes when the code has ended. */
@@ -31,6 +34,8 @@ export type Summary = Omit<Execution, 'logs' | 'results' | 'transcript' | 'trunc
   readonly dropped?: string;
   /** How much of what the run showed was left out. */
   readonly cut?: ResultTruncation;
+  /** How many connections of the run are not in `network`. */
+  readonly omittedConnections?: number;
   /** How many files of the workspace at least were not looked at for changes. */
   readonly unseenFiles?: number;
   /** False if the code only looked at things, and so wrote no file either. */

@@ -25,8 +25,39 @@ export interface Execution {
   readonly spills?: { readonly stdout?: Spill; readonly stderr?: Spill };
   /** Bytes that were printed since the run before. They belong to no run and are not kept. */
   readonly background?: StreamBytes;
+  /** The hosts that the run wanted to reach, allowed or not, in order. Only where the network is a list. */
+  readonly network?: readonly NetworkConnection[];
+  /** The packages that were installed for the session since the run before; see docs/packages.md. */
+  readonly packages?: readonly InstalledPackage[];
   readonly durationMs: number;
   readonly isolation: Isolation;
+}
+
+/** A package that was installed for a session; see docs/packages.md. */
+export interface InstalledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Where its wheel came from. */
+  readonly url: string;
+  /** Of the wheel. */
+  readonly sha256: string;
+}
+
+/** A connection that a program wanted to make where the network is a list; see docs/network.md. */
+export interface NetworkConnection {
+  /** The name or address that the program asked for; empty if it asked for none that was understood. */
+  readonly host: string;
+  /** 0 if none was understood. */
+  readonly port: number;
+  /** The address that the name led to. */
+  readonly address?: string;
+  readonly decision: 'allowed' | 'refused';
+  /** Why it was refused, or failed although it was allowed. */
+  readonly reason?: string;
+  /** Bytes that the program sent, known at the end of the run. */
+  readonly sentBytes?: number;
+  /** Bytes that the program received, known at the end of the run. */
+  readonly receivedBytes?: number;
 }
 
 /** Something that the run showed. */
@@ -117,6 +148,8 @@ export interface Truncated {
   readonly results?: ResultTruncation;
   /** Why some output never arrived. */
   readonly dropped?: string;
+  /** How many further connections are not in `network`. */
+  readonly network?: number;
   /** How many files of the workspace at least were not looked at, because it has too many. Changes to them are not in `files`. */
   readonly files?: number;
 }

@@ -7,10 +7,13 @@ export interface Isolation {
   /** Whether each session has a user id of its own on this machine. Only root can give one. */
   readonly uid: 'own' | 'shared';
   readonly files: 'private-root' | 'landlock' | 'host';
-  readonly network: 'none' | 'host';
+  /** `list`: only the hosts on a list, through the gate. */
+  readonly network: 'none' | 'list' | 'host';
   readonly proc: 'private' | 'none' | 'host';
   readonly memory: readonly Mechanism[];
   readonly processes: readonly Mechanism[];
+  /** What holds a session to `limits.cpus`. Only a control group can hold it to a part of a processor. */
+  readonly cpus: readonly Mechanism[];
   readonly disk: readonly Mechanism[];
   readonly seccomp: boolean;
   /** Landlock ABI version; 0 if the kernel has none. */
@@ -19,4 +22,10 @@ export interface Isolation {
   readonly missing: readonly string[];
 }
 
-export type Mechanism = 'cgroup' | 'rlimit' | 'watchdog' | 'tmpfs';
+/** The same where a session has a setting of its own for the network. */
+export function withNetwork(isolation: Isolation, network: boolean | object): Isolation {
+  if (network === false) return isolation;
+  return { ...isolation, network: network === true ? 'host' : 'list' };
+}
+
+export type Mechanism = 'cgroup' | 'rlimit' | 'watchdog' | 'tmpfs' | 'affinity';

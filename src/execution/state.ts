@@ -64,10 +64,10 @@ export class StateAccount {
     return this.#generation;
   }
 
-  /** There is a fresh interpreter. If its owner has asked for it, nothing before it matters. */
-  reset({ keepsNotices = false } = {}): void {
+  /** The owner has asked for a fresh interpreter. Nothing before it matters any more. */
+  reset(): void {
     this.#generation += 1;
-    if (!keepsNotices) this.#untold = [];
+    this.#untold = [];
   }
 
   /** The receipt of a run. What it says stays to be told until it is acknowledged. */
@@ -144,7 +144,7 @@ export function effectsOf({ status, earlier }: Pick<StateReceipt, 'status' | 'ea
   }
 }
 
-/** Whoever receives a changed copy of a receipt has received the receipt. */
+/** Acknowledging a changed copy of a receipt acknowledges the receipt. */
 function derived(from: StateReceipt, receipt: StateReceipt): StateReceipt {
   const acknowledgement = acknowledgements.get(from);
   if (acknowledgement !== undefined) acknowledgements.set(receipt, acknowledgement);

@@ -47,6 +47,8 @@ export class Transcript {
         this.#clearedAt = this.#order;
         this.#results = [];
         break;
+      case 'network': // the summary has them with what became of them
+        break;
       case 'file':
         this.#files.push(event.file);
         break;
@@ -66,13 +68,14 @@ export class Transcript {
   execution(): Execution {
     if (this.#summary === undefined) throw new TypeError('an event stream ended without `done`');
     const { outputBytes: _, mayHaveWritten: __, savedFigures: ___, ...rest } = this.#summary;
-    const { dropped, cut: results, unseenFiles, ...summary } = rest;
+    const { dropped, cut: results, unseenFiles, omittedConnections, ...summary } = rest;
     const { stdout, stderr } = this.#streams;
     const truncated = {
       ...cut('stdout', stdout),
       ...cut('stderr', stderr),
       ...(results !== undefined && { results }),
       ...(dropped !== undefined && { dropped }),
+      ...(omittedConnections !== undefined && { network: omittedConnections }),
       ...(unseenFiles !== undefined && { files: unseenFiles }),
     };
     return {

@@ -1,5 +1,5 @@
 import type { Artifacts } from '../artifact/artifact.ts';
-import type { ClientOptions, Config, Limits } from '../config.ts';
+import type { ClientOptions, Limits, Mount, NetworkSetting, PackagePolicy } from '../config.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { Isolation } from '../execution/isolation.ts';
@@ -16,6 +16,8 @@ export interface Host extends AsyncDisposable {
   readonly environment: Environment;
   /** What a session may use unless it is created with other limits. */
   readonly limits: Limits;
+  /** The highest limits that this caller may ask for; absent if it may ask for any. */
+  readonly maxLimits?: Limits | undefined;
   /** What a session sees and reaches outside itself unless it is created with other settings. */
   readonly access: HostAccess;
   /** What confines a session unless it is created with other settings, as observed. */
@@ -36,4 +38,14 @@ export interface Host extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export type HostAccess = Pick<Config, 'mounts' | 'network' | 'environment'>;
+/** What sessions of a host see and reach outside themselves. */
+export interface HostAccess {
+  /** Files and directories of the machine. */
+  readonly mounts: readonly Mount[];
+  /** Whether they have the network of the machine, none, or a way to listed hosts. */
+  readonly network: NetworkSetting;
+  /** Their environment variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What their programs may install. */
+  readonly packages: PackagePolicy;
+}

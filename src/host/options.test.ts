@@ -15,15 +15,15 @@ test('what is not given comes from the host', () => {
 test('a session has the mounts, network and environment of the host unless it is given its own', () => {
   const mounts = [{ source: '/srv/data', target: '/data' }];
   const own = new SettingsParser(
-    parseConfig({ dataDir: '/tmp/none', mounts, network: true, environment: { A: '1', B: '2' } }),
+    parseConfig({ dataDir: '/tmp/none', mounts, network: true, env: { A: '1', B: '2' } }),
     null,
   );
-  const inherited = { mounts: [{ ...mounts[0], writable: false }], network: true, environment: { A: '1', B: '2' } };
+  const inherited = { mounts: [{ ...mounts[0], writable: false }], network: true, env: { A: '1', B: '2' } };
   expect(own.parseSession({})).toMatchObject(inherited);
   expect(own.parseOnce('1', {}).settings).toMatchObject(inherited);
-  const other = { mounts: [], network: false, environment: { C: '3' } };
+  const other = { mounts: [], network: false, env: { C: '3' } };
   expect(own.parseSession(other)).toMatchObject(other);
-  expect(own.parseSession(other).environment).not.toHaveProperty('A');
+  expect(own.parseSession(other).env).not.toHaveProperty('A');
 });
 
 // Callers from JavaScript can send what the compiler refuses.
@@ -48,7 +48,7 @@ test.for<[string, () => unknown]>([
   // @ts-expect-error - see above
   ['code', () => parseRun(5, {})],
   ['id', () => parser.parseSession({ id: '../up' })],
-  ['environment', () => parser.parseSession({ environment: { 'A=B': '' } })],
+  ['env', () => parser.parseSession({ env: { 'A=B': '' } })],
 ])('an error about %s names it', ([name, act]) => {
   const says = { code: 'CONFIG_INVALID', message: expect.stringContaining(name) as unknown };
   expect(act).toThrow(expect.objectContaining(says));
@@ -107,7 +107,7 @@ test.for<[option: string, accepted: readonly unknown[], refused: readonly unknow
   ['echo', ['all', 'last', 'none'], ['some', null]],
   ['idleMs', [1, 2 ** 40, null], [0, -1, 0.5, '5']],
   ['limits', [{}, { cpuMs: null }, { memoryMb: 16, spillMb: 0 }], [null, [], 5, { memoryMb: 15 }, { cpu: 1 }]],
-  ['environment', [{}, { A: '', _b9: 'x=y\n' }], [{ '': 'x' }, { '1A': 'x' }, { 'A B': 'x' }, { A: 1 }, null]],
+  ['env', [{}, { A: '', _b9: 'x=y\n' }], [{ '': 'x' }, { '1A': 'x' }, { 'A B': 'x' }, { A: 1 }, null]],
   ['mounts', [[], [{ source: '/a', target: '/b' }]], [[{ source: 'a', target: '/b' }], [{ source: '/a' }], {}, null]],
   [
     'mounts',
@@ -166,7 +166,7 @@ test('a run once takes no id and no idle time, and is never closed for being idl
 
 test('limits of a session replace those of the host one by one, and only those', () => {
   for (const [name, value] of Object.entries(config.limits)) {
-    const other = name === 'cpuMs' ? 5 : (value ?? 0) * 2;
+    const other = value === null ? 5 : value * 2;
     expect(parser.parseSession({ limits: { [name]: other } }).limits).toEqual({ ...config.limits, [name]: other });
   }
 });

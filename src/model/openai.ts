@@ -2,6 +2,7 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { parseModelConfig, type ModelConfig, type ModelConfigInput } from '../config.ts';
 import { Once } from '../once.ts';
+import { loadOptional, NEEDED } from '../packages.ts';
 
 /** A model that is loaded on first use. */
 export interface ModelSource {
@@ -44,7 +45,7 @@ async function load({
   maxTokens,
   maxRetries,
 }: ModelConfig): Promise<BaseChatModel> {
-  const { ChatOpenAI } = await import('@langchain/openai');
+  const { ChatOpenAI } = await loadOptional('A model of OpenAI', NEEDED.openai, () => import('@langchain/openai'));
   return new ChatOpenAI({
     model,
     apiKey: apiKey ?? 'none', // the client requires a key, even for servers that need none

@@ -77,10 +77,10 @@ test('the way of showing expressions is changed where it changes, and not for as
 test('the setup does no more than the code can need', () => {
   const history = new RunHistory();
   run(history, 'x = 1');
-  expect(textOf(toNotebook(history, OPTIONS).cells[0])).not.toMatch(/pandas|matplotlib|asyncio|exit|_echo/);
-  run(history, 'import pandas, asyncio\nmatplotlib.use("Agg")\nquit()');
+  expect(textOf(toNotebook(history, OPTIONS).cells[0])).not.toMatch(/matplotlib|asyncio|exit|_echo/);
+  run(history, 'import asyncio\nmatplotlib.use("Agg")\nquit()');
   const setup = textOf(toNotebook(history, OPTIONS).cells[0]);
-  for (const word of ['pandas', 'matplotlib', 'asyncio', 'SystemExit']) expect(setup).toContain(word);
+  for (const word of ['matplotlib', 'asyncio', 'SystemExit']) expect(setup).toContain(word);
 });
 
 test('what must not run again is text that shows its code, its output and its figures', () => {
@@ -99,6 +99,30 @@ test('what must not run again is text that shows its code, its output and its fi
     ].join('\n\n'),
   );
   expect(notebook.cells[0]).toMatchObject({ attachments: { 'figure-1.png': { 'image/png': 'AA' } } });
+});
+
+test('a title hides nothing and gives no orders', () => {
+  const history = new RunHistory();
+  run(history, 'x');
+  const [title] = toNotebook(history, { ...OPTIONS, title: 'a\u202Eb\u001B[2J\u0085c' }).cells;
+  expect(textOf(title)).toBe(String.raw`# a\\u{202e}b\\u{1b}\[2J\\u{85}c`);
+});
+
+test('nothing that must not run again can move the cursor of a terminal that prints the notebook', () => {
+  const history = new RunHistory();
+  const evil = '\u001B[2Jgone\u001B]0;title\u0007\u202Etxt';
+  const outcome: Outcome = { status: 'timed-out', limit: 'wall', limitMs: 5 };
+  const error = { name: 'E', value: evil, traceback: `Traceback ${evil}` };
+  const outputs: TranscriptItem[] = [
+    { type: 'text', stream: 'stdout', text: evil },
+    { type: 'result', result: { kind: 'display', data: { 'text/plain': evil } } },
+  ];
+  run(history, `x = "${evil}"`, { outcome, outputs, error });
+  const text = textOf(toNotebook(history, OPTIONS).cells[0]);
+  // oxlint-disable-next-line no-control-regex
+  expect(text).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202E]/u);
+  expect(text.match(/gone\\u\{202e\}txt/gu)).toHaveLength(3);
+  expect(text).toContain(String.raw`x = "\u{1b}[2Jgone`);
 });
 
 test('every way of being stopped is told', () => {

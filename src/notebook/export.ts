@@ -16,6 +16,7 @@ import {
   type NotebookFacts,
 } from './nbformat.ts';
 import { toMimeBundle, toOutputs } from './outputs.ts';
+import { cleanText } from '../text/visible.ts';
 import { fenced, inlineText } from './text.ts';
 
 export interface ExportOptions extends NotebookFacts {
@@ -30,6 +31,7 @@ export function toNotebook(history: RunHistory, options: ExportOptions): Noteboo
   const cells: Cell[] = [
     ...(options.title === undefined ? [] : [markdownCell('title', `# ${inlineText(options.title)}`)]),
     ...noteCells(history),
+    ...packageCells(history),
     ...(executable.length > 0 ? [setupCell(executable)] : []),
   ];
   let echo: HistoryEntry['echo'] = 'last';
@@ -40,7 +42,14 @@ export function toNotebook(history: RunHistory, options: ExportOptions): Noteboo
     }
     cells.push(entryCell(entry));
   }
-  return createNotebook(cells, options);
+  return createNotebook(cells, options, history.packages);
+}
+
+/** Tells the reader what the session got besides its environment, so that another one can get the same. */
+function packageCells({ packages }: RunHistory): Cell[] {
+  if (packages.length === 0) return [];
+  const pins = packages.map(({ name, version, sha256 }) => `${name}==${version} --hash=sha256:${sha256}`);
+  return [markdownCell('packages', `Installed for this session:\n\n${fenced(pins.join('\n'))}`)];
 }
 
 /** Tells the reader what is missing from the notebook. */
@@ -91,6 +100,7 @@ function executableCell(id: string, entry: HistoryEntry): CodeCell {
   const metadata: CellMetadata = {
     ...(mayRaise && { tags: ['raises-exception'] }),
     execution: { 'iopub.execute_input': startedAt.toISOString(), 'shell.execute_reply': endedAt.toISOString() },
+    ...reachedFacts(ending),
   };
   return codeCell(id, dedentable(code), {
     executionCount,
@@ -113,9 +123,9 @@ function stoppedCell(id: string, entry: HistoryEntry): MarkdownCell {
   const { executionCount, code, outputs, ending } = entry;
   const attachments: Record<string, MimeBundle> = {};
   const shown = outputs.map((item) => {
-    if (item.type === 'text') return fenced(item.text);
+    if (item.type === 'text') return fenced(cleanText(item.text));
     const png = item.result.data['image/png'];
-    if (png === undefined) return fenced(item.result.data['text/plain'] ?? '');
+    if (png === undefined) return fenced(cleanText(item.result.data['text/plain'] ?? ''));
     const name = `figure-${Object.keys(attachments).length + 1}.png`;
     attachments[name] = toMimeBundle({ 'image/png': png });
     return `![${name}](attachment:${name})`;
@@ -124,9 +134,13 @@ function stoppedCell(id: string, entry: HistoryEntry): MarkdownCell {
     `**Run ${executionCount} is not repeated here: ${inlineText(reasonOf(ending))}.** ${consequenceOf(ending)}`,
     fenced(code, 'python'),
     ...shown,
-    ...(ending?.error ? [fenced(ending.error.traceback)] : []),
+    ...(ending?.error ? [fenced(cleanText(ending.error.traceback))] : []),
   ];
-  return markdownCell(id, parts.join('\n\n'), attachments);
+  return { ...markdownCell(id, parts.join('\n\n'), attachments), metadata: reachedFacts(ending) };
+}
+
+function reachedFacts(ending: EntryOutcome | undefined): CellMetadata {
+  return ending?.reached === undefined ? {} : { vivarium: { network: ending.reached } };
 }
 
 function reasonOf(ending: EntryOutcome | undefined): string {

@@ -1,7 +1,9 @@
 import type { Summary } from '../execution/event.ts';
+import type { InstalledPackage } from '../execution/execution.ts';
 import type { Outcome, PythonError } from '../execution/outcome.ts';
 import { effectsOf } from '../execution/state.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
+import { reachedBy, type Reached } from './reached.ts';
 
 /** Code that is about to run in a session. */
 export interface RunStart {
@@ -14,7 +16,10 @@ export interface RunStart {
 }
 
 /** What is known about a run when it has ended. */
-export type RecordEnd = Pick<Summary, 'outcome' | 'error' | 'state' | 'durationMs' | 'mayHaveWritten'>;
+export type RecordEnd = Pick<
+  Summary,
+  'outcome' | 'error' | 'state' | 'durationMs' | 'mayHaveWritten' | 'network' | 'omittedConnections' | 'packages'
+>;
 
 /** One run of a session. */
 export interface HistoryEntry extends RunStart {
@@ -33,6 +38,7 @@ export interface HistoryEntry extends RunStart {
 export interface EntryOutcome {
   readonly outcome: Outcome;
   readonly error?: PythonError;
+  readonly reached?: Reached;
   readonly durationMs: number;
   /** What became of that which the run did. */
   readonly effects: 'kept' | 'undone' | 'lost';
@@ -55,6 +61,7 @@ const BOUNDS: HistoryBounds = { maxRuns: 1000, maxBytes: 8 << 20 };
 export class RunHistory {
   readonly #bounds: HistoryBounds;
   #entries: Writable<HistoryEntry>[] = [];
+  readonly #packages = new Map<string, InstalledPackage>();
   #bytes = 0;
   #begun = 0;
   #omittedRuns = 0;
@@ -80,6 +87,15 @@ export class RunHistory {
   /** Why the present state began with a fresh interpreter; undefined for the first one of the session. */
   get restartReason(): string | undefined {
     return this.#restartReason;
+  }
+
+  /** What was installed for the session. It outlives the interpreters of the session. */
+  get packages(): readonly InstalledPackage[] {
+    return [...this.#packages.values()];
+  }
+
+  addPackages(packages: readonly InstalledPackage[]): void {
+    for (const one of packages) this.#packages.set(one.name, one);
   }
 
   /** Records the start of a run. The returned function records its end. */
@@ -124,6 +140,7 @@ export class RunHistory {
   }
 
   #end(executionCount: number, outputs: readonly TranscriptItem[], end: RecordEnd): void {
+    this.addPackages(end.packages ?? []);
     const index = this.#entries.findLastIndex((entry) => entry.executionCount === executionCount);
     const entry = this.#entries[index];
     if (entry === undefined || entry.ending !== undefined) return;
@@ -167,7 +184,7 @@ export class RunHistory {
     const entry = this.#entries[index];
     const omittedBytes = entry === undefined ? 0 : sizeOfOutputs(entry);
     if (entry?.ending === undefined || omittedBytes === 0) return;
-    const { error: _, ...ending } = entry.ending;
+    const { error: _, reached: __, ...ending } = entry.ending;
     this.#entries[index] = { ...entry, outputs: [], omittedBytes, ending };
     this.#bytes -= omittedBytes;
   }
@@ -186,13 +203,16 @@ function isUndoable({ kind, ending }: HistoryEntry): boolean {
   return ending.mayHaveChanged && ending.effects === 'kept';
 }
 
-function toEnding({ outcome, error, durationMs, state, mayHaveWritten }: RecordEnd): EntryOutcome {
+function toEnding(end: RecordEnd): EntryOutcome {
+  const { outcome, error, durationMs, state, mayHaveWritten, network, omittedConnections } = end;
+  const reached = reachedBy(network, omittedConnections);
   return {
     outcome,
     durationMs,
     effects: effectsOf(state),
     mayHaveChanged: mayHaveWritten,
     ...(error && { error }),
+    ...(reached && { reached }),
   };
 }
 
@@ -204,7 +224,8 @@ function withoutChart(item: TranscriptItem): TranscriptItem {
 }
 
 function sizeOfOutputs({ outputs, ending }: HistoryEntry): number {
-  let bytes = ending?.error === undefined ? 0 : sizeOfTexts(Object.values<string>({ ...ending.error }));
+  let bytes = sizeOfTexts(Object.values<string>({ ...ending?.error }));
+  if (ending?.reached !== undefined) bytes += Buffer.byteLength(JSON.stringify(ending.reached));
   for (const item of outputs)
     bytes += sizeOfTexts(item.type === 'text' ? [item.text] : Object.values(item.result.data));
   return bytes;

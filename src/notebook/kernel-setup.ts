@@ -17,20 +17,6 @@ const EXIT = /\b(?:exit|quit|SystemExit)\b/;
 
 const ADAPTATIONS: readonly Adaptation[] = [
   {
-    isNeeded: () => true,
-    python: `# Values show as their repr.
-get_ipython().display_formatter.formatters["text/plain"].pprint = False`,
-  },
-  {
-    isNeeded: mentioning(/\bpandas\b/),
-    python: `# Wide tables are cut in the middle, not wrapped.
-try:
-    import pandas
-    pandas.set_option("display.max_columns", 0)
-except ImportError:
-    pass`,
-  },
-  {
     isNeeded: mentioning(/\b(?:matplotlib|pylab|seaborn|plot)\b/),
     python: `# Figures show whatever backend the code asks for, the same one once in a cell, and empty ones not at all.
 try:

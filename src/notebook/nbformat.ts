@@ -1,5 +1,6 @@
 /** The notebook format of Jupyter, nbformat 4.5. The names are those of the format. */
-import type { Json } from '../execution/execution.ts';
+import type { InstalledPackage, Json } from '../execution/execution.ts';
+import type { Reached } from './reached.ts';
 import { linesOf, wellFormed } from './text.ts';
 
 export interface Notebook {
@@ -9,6 +10,8 @@ export interface Notebook {
     readonly kernelspec: { readonly name: string; readonly display_name: string; readonly language: 'python' };
     readonly language_info: { readonly name: 'python'; readonly version: string } & Readonly<Record<string, Json>>;
     readonly title?: string;
+    /** What was installed for the session, with the sha256 of each wheel. */
+    readonly vivarium?: { readonly packages: readonly InstalledPackage[] };
   };
   readonly cells: readonly Cell[];
 }
@@ -42,6 +45,8 @@ export interface CellMetadata {
   readonly jupyter?: { readonly source_hidden?: boolean };
   /** When it ran. Jupyter names these times after its messages. */
   readonly execution?: { readonly 'iopub.execute_input': string; readonly 'shell.execute_reply': string };
+  /** What it reached, where the network of the session is a list. */
+  readonly vivarium?: { readonly network: Reached };
 }
 
 export type CellOutput =
@@ -77,7 +82,11 @@ export interface CodeCellOptions {
 }
 
 /** Creates a notebook. Cell ids are made valid and unique, and are the same each time for the same cells. */
-export function createNotebook(cells: readonly Cell[], options: NotebookFacts): Notebook {
+export function createNotebook(
+  cells: readonly Cell[],
+  options: NotebookFacts,
+  packages: readonly InstalledPackage[] = [],
+): Notebook {
   const { pythonVersion, kernelName = 'python3', title } = options;
   return {
     nbformat: 4,
@@ -94,6 +103,7 @@ export function createNotebook(cells: readonly Cell[], options: NotebookFacts): 
         nbconvert_exporter: 'python',
       },
       ...(title !== undefined && { title: wellFormed(title) }),
+      ...(packages.length > 0 && { vivarium: { packages } }),
     },
     cells: withUniqueIds(cells),
   };

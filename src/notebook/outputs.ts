@@ -2,7 +2,7 @@ import type { Json, Result } from '../execution/execution.ts';
 import type { PythonError } from '../execution/outcome.ts';
 import type { TranscriptItem } from '../execution/transcript.ts';
 import { TerminalText } from '../text/terminal-text.ts';
-import { inLine } from '../text/visible.ts';
+import { inLine } from '../text/in-line.ts';
 import type { MimeBundle, CellOutput } from './nbformat.ts';
 import { linesOf, wellFormed } from './text.ts';
 

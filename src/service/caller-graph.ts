@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Command, getConfig, interrupt } from '@langchain/langgraph';
+import { Command, getConfig, GraphValueError, interrupt } from '@langchain/langgraph';
+import type { Approval } from '../storage/approvals/approval.ts';
 import { parseRequest, type PythonExecutionRequestInput } from './api/request.ts';
 import type { SpelledResult } from './api/result.ts';
 import type { RequestProgress, PythonExecutorService, RequestStatus } from './service.ts';
 import { ofSession, type CallingNode, type ServiceConfig } from './api/thread.ts';
 import { SERVICE_APPROVAL_TYPE } from './approval/payload.ts';
-import { ServiceConfigurationError } from './api/failures.ts';
+import { ApprovalRequiredError, ServiceConfigurationError } from './api/failures.ts';
 
 export interface NestedCall {
   readonly service: PythonExecutorService;
@@ -20,7 +21,8 @@ export interface NestedCall {
 /**
  * Calls the service from a node of another graph. If approval is needed, that graph is interrupted. When it is resumed with
  * the answer, its node runs again, finds the waiting request and continues it. A request that was decided elsewhere in the
- * meantime, or that ended before the node did, returns its result and does not run again.
+ * meantime, or that ended before the node did, returns its result and does not run again. Outside of a graph, code that needs
+ * approval is an ApprovalRequiredError.
  */
 export async function handleServiceWithInterrupts(call: NestedCall): Promise<SpelledResult> {
   const { service, request, logger, capabilityName = call.capability_name ?? 'capability' } = call;
@@ -37,14 +39,29 @@ export async function handleServiceWithInterrupts(call: NestedCall): Promise<Spe
     settled = await service.run(request, { ...config, caller });
   }
   while (settled.status !== 'completed') {
-    const { id, payload } = settled.approval;
+    const { id } = settled.approval;
     logger?.info(`${capabilityName} waits for approval ${id}`);
-    const answer: unknown = interrupt({ ...(payload as object), approval_id: id });
+    const answer = interruptWith(settled.approval);
     logger?.info(`${capabilityName} continues: approval ${id} was answered`);
     caller = withoutAnswers(caller && { ...caller, answers: caller.answers + 1 });
     settled = await service.run(new Command({ resume: answer }), { ...config, caller });
   }
+  for (const warning of settled.result.analysisWarnings) logger?.info(`${capabilityName}: ${warning}`);
   return settled.result;
+}
+
+/** Interrupts the graph around this call. Without one, the request keeps waiting, and the error says how to go on. */
+function interruptWith({ id, payload }: Approval): unknown {
+  try {
+    return interrupt({ ...(payload as object), approval_id: id });
+  } catch (cause) {
+    const hasGraph = getConfig() !== undefined && !(cause instanceof GraphValueError);
+    if (hasGraph) throw cause; // the interrupt itself, which LangGraph expects
+    throw new ApprovalRequiredError(
+      `The code needs approval, but there is no graph to interrupt: the service was called outside of a LangGraph node, or in a graph without a checkpointer. The request waits as approval ${id}. Decide it with service.decide("${id}", { type: "approve" }, { by: "…" }), which returns the result, or call the service from a node of a graph that was compiled with a checkpointer.`,
+      { approvalId: id, payload, cause },
+    );
+  }
 }
 
 const ANSWERED = 'This has already been answered.';

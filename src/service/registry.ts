@@ -1,13 +1,39 @@
 import type { Configuration } from './config/schema.ts';
 import { ServiceConfigurationError } from './api/failures.ts';
+import { ContextTypeList, type ContextTypes } from './capability/context-types.ts';
 import type { PythonExecutorService } from './service.ts';
 
-/** Services by name. */
+/** Services and context types by name. */
 class ServiceRegistry {
+  /** The registered context types: `context_types.ANALYSIS_RESULTS` is `'ANALYSIS_RESULTS'`. */
+  get context_types(): ContextTypes {
+    return this.#contextTypes.types;
+  }
+
+  get contextTypes(): ContextTypes {
+    return this.#contextTypes.types;
+  }
+
+  readonly #contextTypes = new ContextTypeList();
   readonly #services = new Map<string, PythonExecutorService>();
 
   registerService(name: string, service: PythonExecutorService): void {
     this.#services.set(name, service);
+  }
+
+  /** Same as `registerService`, in the spelling of the reference's examples. */
+  register_service(name: string, service: PythonExecutorService): void {
+    this.registerService(name, service);
+  }
+
+  /** Makes the name of a context known to capabilities. */
+  registerContextType(name: string): void {
+    this.#contextTypes.add(name);
+  }
+
+  /** Same as `registerContextType`, in the spelling of the reference's examples. */
+  register_context_type(name: string): void {
+    this.registerContextType(name);
   }
 
   unregisterService(name: string): void {
@@ -32,8 +58,13 @@ class ServiceRegistry {
 
 const registry = new ServiceRegistry();
 
-/** The registry of this process, where capabilities find services that other code has started. */
-export function getRegistry(): ServiceRegistry {
+/**
+ * The registry of this process, where capabilities find services that other code has started. Naming context types,
+ * as in `getRegistry<'ANALYSIS_RESULTS'>()`, makes them properties that the compiler knows.
+ */
+export function getRegistry<Types extends string = string>(): ServiceRegistry & {
+  readonly context_types: ContextTypes<Types>;
+} {
   return registry;
 }
 

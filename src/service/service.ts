@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command, GraphInterrupt, isCommand } from '@langchain/langgraph';
 import type { Json } from '../execution/execution.ts';
+import { closeBeforeExit } from '../process-life.ts';
 import type { Approval } from '../storage/approvals/approval.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readAnswer } from './approval/answer.ts';
@@ -65,6 +66,7 @@ export class PythonExecutorService implements AsyncDisposable {
     this.analyzer = parts.analyzer;
     this.generators = parts.generators;
     this.#parts = parts;
+    parts.owned.use(closeBeforeExit(this));
   }
 
   get approvals(): Storage['approvals'] {

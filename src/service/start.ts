@@ -21,9 +21,13 @@ import { Records } from './records/records.ts';
 import { FILE_LINKS, JupyterLabLinks } from './records/notebook-links.ts';
 import { PythonExecutorService } from './service.ts';
 
+/** The options of `startPythonExecutor`. */
 export interface PythonExecutorOptions {
+  /** A configuration, or where to load it from. */
   readonly config: Configuration | ConfigurationSource;
+  /** Holds environments, records and the database. Default: `$VIVARIUM_HOME`, or in the user's data directory. */
   readonly dataDir?: string;
+  /** Variables that the configuration may use; by default those of this process. */
   readonly environment?: NodeJS.ProcessEnv;
   /** What relative paths in the configuration are relative to. By default the current directory. */
   readonly baseDir?: string;
@@ -31,7 +35,7 @@ export interface PythonExecutorOptions {
   readonly model?: BaseChatModel;
   /** Additional generators by name. */
   readonly generators?: Readonly<Record<string, GeneratorFactory>>;
-  /** Settings of the host that runs the code on this machine. They take precedence over the configuration. */
+  /** Settings of the host that runs the code, or the server that does. They take precedence over the configuration. */
   readonly hostSettings?: HostSettings;
   /** An existing host to use. The service does not close it. */
   readonly host?: Host;
@@ -47,7 +51,7 @@ export async function startPythonExecutor(options: PythonExecutorOptions): Promi
   const baseDir = options.baseDir ?? process.cwd();
   const storage = options.storage ?? stack.use(await openStorage(storageAddress(configuration, { dataDir, baseDir })));
   const executors = stack.use(
-    new Executors(configuration, { dataDir, settings: options.hostSettings ?? {}, shared: options.host }),
+    new Executors(configuration, { dataDir, baseDir, settings: options.hostSettings ?? {}, shared: options.host }),
   );
   const analyzer = new CodeAnalyzer(
     new Examiner({ runOnce: async (...run) => (await executors.local()).runOnce(...run) }),
@@ -109,7 +113,7 @@ type RecordsOf = (method: ExecutionMethod) => Records;
 function makeRecords(configuration: Configuration, baseDir: string, executors: Executors): RecordsOf {
   const { agent_data_dir: directory, executed_python_scripts_dir: scriptsDir } = configuration.file_paths;
   const { url, token } = endpointOf(configuration, 'read_only');
-  const lab = token === undefined ? FILE_LINKS : new JupyterLabLinks({ url, token }, scriptsDir);
+  const lab = new JupyterLabLinks({ url, token }, scriptsDir);
   return (method) =>
     new Records({
       agentDataDir: path.resolve(baseDir, directory),

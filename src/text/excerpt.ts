@@ -29,11 +29,13 @@ export function joinLines(parts: readonly string[]): string {
     .join('');
 }
 
-function headOf(text: string, length: number): string {
+/** The first characters, with no half of a surrogate pair. */
+export function headOf(text: string, length: number): string {
   return text.slice(0, splitsPair(text, length) ? length - 1 : length);
 }
 
-function tailOf(text: string, length: number): string {
+/** The last characters, likewise. */
+export function tailOf(text: string, length: number): string {
   const start = text.length - length;
   return text.slice(splitsPair(text, start) ? start + 1 : start);
 }

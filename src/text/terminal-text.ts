@@ -1,16 +1,13 @@
+import { UNSAFE } from './visible.ts';
+
 /** Colours and other styles. The parameters are bounded, as no real sequence is longer. */
 // oxlint-disable-next-line no-control-regex
 const STYLE = /^\u001B\[[\d;:]{0,64}m/u;
 /** The beginning of what may become a style sequence. */
 // oxlint-disable-next-line no-control-regex
 const UNFINISHED = /\u001B(?:\[[\d;:]{0,64})?$/u;
-/**
- * Style sequences, all control characters except tab, new line and carriage return, and characters that change the
- * writing direction, separate lines or cannot be seen.
- */
-const CONTROLS =
-  // oxlint-disable-next-line no-control-regex
-  /\u001B\[[\d;:]{0,64}m|[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
+/** Styles anywhere in the text, and unsafe characters. */
+const CONTROLS = new RegExp(`${STYLE.source.slice(1)}|${UNSAFE.source}`, 'gu');
 const RESET = '\u001B[0m';
 
 /**

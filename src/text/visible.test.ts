@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cleanText, escapeControls, inLine, makeVisible, visibleJson } from './visible.ts';
+import { cleanText, escapeControls, makeVisible, visibleJson } from './visible.ts';
 
 const HOSTILE = 'a\u001B[2Jb\rc\u202Ed\u200Be\u009B1mf\u{E0041}g';
 
@@ -21,13 +21,4 @@ test('text of several lines keeps its lines, colours excepted, and what language
   );
   expect(cleanText('👨‍👩‍👧 می‌خواهم Grüße')).toBe('👨‍👩‍👧 می‌خواهم Grüße');
   expect(escapeControls('\u001B[31m\u0007\n\u2029')).toBe('\\u{1b}[31m\\u{7}\n\\u{2029}');
-});
-
-test('foreign text in a line of ours is one line and short', () => {
-  expect(inLine(`  a\n\n b\u2028c\u0085d\t${HOSTILE} `)).toBe('a b c\\u{85}d ab c\\u{202e}d\\u{200b}ef\\u{e0041}g');
-  expect(inLine('x'.repeat(301))).toBe(`${'x'.repeat(300)}…`);
-  expect(inLine('😀'.repeat(10), 3).isWellFormed()).toBe(true);
-  const startedAt = performance.now();
-  inLine('\u001B'.repeat(10 << 20));
-  expect(performance.now() - startedAt).toBeLessThan(100);
 });

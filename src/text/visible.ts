@@ -8,11 +8,9 @@ const DECEPTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
  * What no text of several lines needs: control characters but tab, new line and carriage return, changes of the writing
  * direction, and characters that only a model can see. Joiners stay, which emoji and many languages need.
  */
-const UNSAFE =
+export const UNSAFE =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
-/** Of foreign text in a sentence of ours. */
-const MAX_CHARS_IN_LINE = 300;
 
 /** Text of a program for a reader: without terminal sequences, and with other control characters as escapes. */
 export function cleanText(text: string): string {
@@ -22,12 +20,6 @@ export function cleanText(text: string): string {
 /** Shows control characters and changes of the writing direction as escapes such as `\u{1b}`. Line ends and tabs stay. */
 export function escapeControls(text: string): string {
   return text.replaceAll(UNSAFE, escapeOf);
-}
-
-/** Foreign text within a line of ours: it cannot begin another line, hide anything or be long. */
-export function inLine(text: string, maxChars = MAX_CHARS_IN_LINE): string {
-  const line = makeVisible(escapeAnsi(text.slice(0, 4 * maxChars)).replaceAll(/\s+/gu, ' ')).trim();
-  return line.length > maxChars ? `${line.slice(0, maxChars).toWellFormed()}…` : line;
 }
 
 /** Shows invisible characters as escapes such as `\u{1b}`. New lines stay, tabs become spaces. */

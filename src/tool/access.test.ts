@@ -6,26 +6,30 @@ import { isolationOf, resolveAccess, resolveDirectory, weakIsolation } from './a
 
 const DATA = { source: '/data', target: '/data', writable: false };
 const OWN = { source: '/own', target: '/own', writable: true };
-const HOST = { access: { mounts: [DATA], network: true, environment: { A: 'host', B: 'host' } } };
+const HOST = {
+  access: { mounts: [DATA], network: true, env: { A: 'host', B: 'host' }, packages: 'none' },
+} as const;
 
 test('X-07 without options of its own, a tool has what its host has', () => {
   expect(resolveAccess({}, HOST)).toEqual(HOST.access);
-  expect(resolveAccess({ mounts: undefined, network: undefined, environment: undefined }, HOST)).toEqual(HOST.access);
+  expect(resolveAccess({ mounts: undefined, network: undefined, env: undefined }, HOST)).toEqual(HOST.access);
 });
 
 test('X-07 an option of the tool replaces that of the host, also an empty one', () => {
-  expect(resolveAccess({ mounts: [], network: false, environment: {} }, HOST)).toEqual({
+  expect(resolveAccess({ mounts: [], network: false, env: {} }, HOST)).toEqual({
     mounts: [],
     network: false,
-    environment: {},
+    env: {},
+    packages: 'none',
   });
 });
 
 test('what the tool itself needs is added last and wins', () => {
-  expect(resolveAccess({}, HOST, { mounts: [OWN], environment: { B: 'tool' } })).toEqual({
+  expect(resolveAccess({}, HOST, { mounts: [OWN], env: { B: 'tool' } })).toEqual({
     mounts: [DATA, OWN],
     network: true,
-    environment: { A: 'host', B: 'tool' },
+    env: { A: 'host', B: 'tool' },
+    packages: 'none',
   });
   expect(HOST.access.mounts).toEqual([DATA]);
 });

@@ -22,7 +22,7 @@ test('L-12 P-20 the whole text for the usual host', () => {
       'A call may take 5.0 seconds and use 256 MB of memory; over a limit it is stopped, and its output so far is kept. ' +
       'There is no network: requests to other machines fail. ' +
       'The current directory is /workspace (also found as /mnt/data); files there stay until the session ends. ' +
-      'input() and shell commands (!) are disabled.',
+      'input() is disabled; shell lines (!ls) and notebook magics work.',
   );
 });
 
@@ -124,4 +124,8 @@ test('limits and Python can be told on their own', () => {
     /^A call may take 1\.5 seconds and use 64 MB of memory;/,
   );
   expect(describePython(USUAL)).toBe('Python 3.12.1 with numpy 2.0, pandas 2.2; nothing can be installed');
+  const libraries = { numpy: '2.0', openpyxl: '3.1', pytz: '2026', rich: '15' };
+  expect(describePython({ ...USUAL, environment: { version: '3.12.1', libraries } })).toBe(
+    'Python 3.12.1 with numpy 2.0, openpyxl and 2 others; nothing can be installed',
+  );
 });

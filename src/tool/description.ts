@@ -1,6 +1,7 @@
 /** What a model is told about where its code runs. Every sentence holds for the actual host and session. */
 import type { Mount } from '../config.ts';
 import type { Environment } from '../environment/environment.ts';
+import { LIBRARY_SETS } from '../environment/library-sets.ts';
 import type { Isolation } from '../execution/isolation.ts';
 import type { DescribedIsolation } from './access.ts';
 
@@ -29,7 +30,7 @@ export function describeSurroundings(surroundings: Surroundings): string {
     describeNetwork(isolation),
     describeFiles(surroundings),
     ...describeMounts(mounts),
-    'input() and shell commands (!) are disabled.',
+    'input() is disabled; shell lines (!ls) and notebook magics work.',
     ...describeWeakness(isolation),
   ].join(' ');
 }
@@ -39,9 +40,43 @@ export function describePython({
   environment: { version, libraries },
   isolation,
 }: Pick<Surroundings, 'environment' | 'isolation'>): string {
-  const names = Object.entries(libraries).map(([name, number]) => `${name} ${number}`);
-  const fixed = isolation.network === 'none' ? '; nothing can be installed' : '';
-  return `Python ${version}${names.length > 0 ? ` with ${names.join(', ')}` : ''}${fixed}`;
+  const names = nameLibraries(libraries);
+  const fixed = describePackages(isolation);
+  return `Python ${version}${names === '' ? '' : ` with ${names}`}${fixed}`;
+}
+
+function describePackages({ packages = 'none', network }: DescribedIsolation): string {
+  if (packages === 'any') return '; %pip install gets other packages';
+  if (packages !== 'none') return `; %pip install gets also ${packages.join(', ')}`;
+  return network === 'none' ? '; nothing can be installed' : '';
+}
+
+/** Libraries beyond the core that a model should know of: what it would otherwise do without. */
+const NAMED = new Set([
+  'openpyxl',
+  'python-docx',
+  'python-pptx',
+  'pypdf',
+  'reportlab',
+  'beautifulsoup4',
+  'sympy',
+  'networkx',
+  'polars',
+  'duckdb',
+  'pillow',
+  'opencv-python-headless',
+  'altair',
+  'xgboost-cpu',
+]);
+
+/** The core libraries with their versions, some others by name, the rest as a number: a model reads this at every call. */
+function nameLibraries(libraries: Environment['libraries']): string {
+  const isCore = (name: string): boolean => LIBRARY_SETS.core.some((core) => core === name);
+  const found = Object.entries(libraries);
+  const core = found.filter(([name]) => isCore(name)).map(([name, version]) => `${name} ${version}`);
+  const named = found.filter(([name]) => NAMED.has(name)).map(([name]) => name);
+  const rest = found.length - core.length - named.length;
+  return `${[...core, ...named].join(', ')}${rest > 0 ? ` and ${rest} others` : ''}`;
 }
 
 export function describeMounts(mounts: readonly Pick<Mount, 'target' | 'writable'>[]): string[] {
@@ -76,9 +111,14 @@ export function seconds(ms: number): string {
 }
 
 function describeNetwork({ network }: Surroundings['isolation']): string {
-  return network === 'none'
-    ? 'There is no network: requests to other machines fail.'
-    : 'The code can use the network of the machine.';
+  switch (network) {
+    case 'none':
+      return 'There is no network: requests to other machines fail.';
+    case 'list':
+      return 'The code can reach listed hosts only; other requests fail with an error that names the host.';
+    case 'host':
+      return 'The code can use the network of the machine.';
+  }
 }
 
 function describeFiles({ isolation, workdir, keeps }: Surroundings): string {

@@ -1,20 +1,21 @@
 /** Hosts and sessions that a tool opens when it first needs them. */
+import { createUsualHost } from '../create-host.ts';
 import { VivariumError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { createHost } from '../host/local/local-host.ts';
 import type { HostOptions } from '../host/options.ts';
 import type { Session } from '../host/session.ts';
 import { Once } from '../once.ts';
 
-/** The host of a tool: one that it was given and shares, or its own, which is started on first use. */
+/** The host of a tool: one that it was given and shares, or its own, which is opened on first use. */
 export class LazyHost implements AsyncDisposable {
   readonly #given: Host | undefined;
   readonly #own: Once<Host>;
   #closing: Promise<void> | undefined;
 
-  constructor(given: Host | undefined, options: HostOptions = {}) {
+  /** `local` is how its own host is set up if that is of this machine. */
+  constructor(given: Host | undefined, local: HostOptions = {}) {
     this.#given = given;
-    this.#own = new Once(() => createHost(options));
+    this.#own = new Once(() => createUsualHost(local));
   }
 
   /** The host, if it has been given or started. */

@@ -13,7 +13,7 @@ import {
   SessionOptionsSchema,
   TableOptionsSchema,
 } from './options.ts';
-import { RollbackSchema, SessionInfoSchema, VariableSchema } from './session.ts';
+import { CompletionSchema, RollbackSchema, SessionInfoSchema, VariableSchema } from './session.ts';
 
 /** Everything that is sent by itself. Schemas that these refer to are included. */
 const ROOTS = [
@@ -21,6 +21,7 @@ const ROOTS = [
   EventSchema,
   SessionInfoSchema,
   VariableSchema,
+  CompletionSchema,
   RollbackSchema,
   ArtifactSchema,
   FileFactsSchema,
@@ -39,9 +40,12 @@ const ROOTS = [
 
 export type Component = z.core.JSONSchema.BaseSchema;
 
-/** `components.schemas` of an OpenAPI 3.1 document: JSON Schema 2020-12 by id, with references between them. */
-export function componentSchemas(): Readonly<Record<string, Component>> {
-  const { $defs = {} } = z.toJSONSchema(z.union(ROOTS), {
+/**
+ * `components.schemas` of an OpenAPI 3.1 document: JSON Schema 2020-12 by id, with references between them. `more` are
+ * sent by themselves, too.
+ */
+export function componentSchemas(more: readonly z.ZodType[] = []): Readonly<Record<string, Component>> {
+  const { $defs = {} } = z.toJSONSchema(z.union([...ROOTS, ...more]), {
     io: 'input', // what is on the wire, where dates are text
     override: ({ jsonSchema }) => {
       // Zod spells out what `integer` and `date-time` say already.

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Event } from '../execution/event.ts';
 import { ProducedFigureSchema, ProducedFileSchema } from './artifact.ts';
-import { SummarySchema } from './execution.ts';
+import { NetworkConnectionSchema, SummarySchema } from './execution.ts';
 import { ResultSchema } from './result.ts';
 import { CountSchema, StreamSchema } from './values.ts';
 
@@ -27,6 +27,12 @@ export const EventSchema = z
     z
       .object({ type: type('clear') })
       .meta({ id: 'ClearEvent', description: 'Everything shown so far is to be dropped: `clear_output()`.' }),
+    z
+      .object({
+        type: type('network'),
+        connection: NetworkConnectionSchema.describe('The connection, without its bytes.'),
+      })
+      .meta({ id: 'NetworkEvent', description: 'The program wanted to reach a host, where the network is a list.' }),
     z
       .object({ type: type('file'), file: ProducedFileSchema.describe('The file.') })
       .meta({ id: 'FileEvent', description: 'The run wrote or changed a file. Sent when the code has ended.' }),

@@ -31,6 +31,27 @@ export const ResultTruncationSchema = z
   })
   .meta({ id: 'ResultTruncation', description: 'How much of what a run showed was kept.' });
 
+export const InstalledPackageSchema = z
+  .object({
+    name: z.string().describe('Its name.'),
+    version: z.string().describe('Its version.'),
+    url: z.string().describe('Where its wheel came from.'),
+    sha256: z.string().describe('The sha256 of the wheel.'),
+  })
+  .meta({ id: 'InstalledPackage', description: 'A package that was installed for a session.' });
+
+export const NetworkConnectionSchema = z
+  .object({
+    host: z.string().describe('The name or address that was asked for; empty if none was understood.'),
+    port: CountSchema.describe('The port; 0 if none was understood.'),
+    address: z.string().exactOptional().describe('The address that the name led to.'),
+    decision: z.enum(['allowed', 'refused']).describe('Whether the list allows it.'),
+    reason: z.string().exactOptional().describe('Why it was refused, or failed although it was allowed.'),
+    sentBytes: CountSchema.exactOptional().describe('Bytes that the program sent.'),
+    receivedBytes: CountSchema.exactOptional().describe('Bytes that the program received.'),
+  })
+  .meta({ id: 'NetworkConnection', description: 'A connection that a program wanted to make.' });
+
 const ofStreams = <S extends z.ZodType>(schema: S) => ({
   stdout: schema.exactOptional().describe('For standard output.'),
   stderr: schema.exactOptional().describe('For standard error.'),
@@ -54,6 +75,14 @@ const ending = {
   background: StreamBytesSchema.exactOptional().describe(
     'Bytes that leftover processes printed since the run before. They belong to no run and are not kept.',
   ),
+  network: z
+    .array(NetworkConnectionSchema)
+    .exactOptional()
+    .describe('The hosts that the run wanted to reach, allowed or not, where the network is a list.'),
+  packages: z
+    .array(InstalledPackageSchema)
+    .exactOptional()
+    .describe('The packages that were installed for the session since the run before.'),
   durationMs: z.number().nonnegative().describe('How long the run took, in milliseconds.'),
   isolation: IsolationSchema.describe('What confined the session, as observed.'),
 };
@@ -79,6 +108,7 @@ const EXAMPLE: Execution = {
     proc: 'private',
     memory: ['cgroup', 'watchdog'],
     processes: ['cgroup'],
+    cpus: ['affinity', 'cgroup'],
     disk: ['watchdog'],
     seccomp: true,
     landlock: 4,
@@ -108,6 +138,7 @@ export const ExecutionSchema = z
         ...ofStreams(TruncationSchema),
         results: ResultTruncationSchema.exactOptional().describe('For what the run showed.'),
         dropped,
+        network: CountSchema.exactOptional().describe('How many further connections are not in `network`.'),
         files: CountSchema.exactOptional().describe(
           'How many files of the workspace at least were not compared, because it has too many. Changes to them are not told.',
         ),
@@ -136,6 +167,7 @@ export const SummarySchema = z
     outputBytes: StreamBytesSchema.describe('How many bytes the run printed.'),
     dropped,
     cut: ResultTruncationSchema.exactOptional().describe('How much of what the run showed was left out.'),
+    omittedConnections: CountSchema.exactOptional().describe('How many connections are not in `network`.'),
     unseenFiles: CountSchema.exactOptional().describe(
       'How many files of the workspace at least were not compared, because it has too many.',
     ),

@@ -1,6 +1,6 @@
 /** Options that callers send. Unknown keys are errors: a misspelt limit would otherwise be no limit. */
 import { z } from 'zod';
-import { ClientId, Config, Limits, Mount, Variables } from '../config.ts';
+import { ClientId, Config, EnvironmentName, Limits, Mount, Network, Packages, Secrets, Variables } from '../config.ts';
 import { Id, Name, runShape } from '../host/options.ts';
 import { describeFields, optionalFields } from './describe.ts';
 
@@ -10,6 +10,7 @@ export const LimitsSchema = z
       timeoutMs: 'The longest that one run may take, in milliseconds.',
       graceMs: 'The time between the interrupt and the kill when a run has to stop, in milliseconds.',
       cpuMs: 'The most processor time that one run may use, in milliseconds; null for no limit.',
+      cpus: 'How many processors it may use at the same time, such as 1.5; null for all.',
       memoryMb: 'The memory that a session may use beyond shared libraries, in megabytes.',
       processes: 'How many processes and threads may exist at the same time.',
       openFiles: 'How many files one process may have open.',
@@ -35,14 +36,16 @@ export const MountSchema = z
   })
   .meta({ id: 'Mount', description: 'A file or directory of the machine that a session can see.' });
 
-const { code: _code, signal: _signal, ...run } = runShape;
+const { code: _code, signal: _signal, onEvent: _onEvent, ...run } = runShape;
 const runFields = optionalFields(run, {
   echo: 'Which expressions are shown: `all`, only the `last`, or `none`.',
   timeoutMs: 'The longest that this run may take, in milliseconds.',
   filename: 'What tracebacks call the program.',
   resultVariable: 'A variable whose value comes back as `value`.',
+  stdin: 'What the program can read as its standard input, up to 10 MiB.',
   svg: 'Whether matplotlib figures come as SVG too, besides PNG.',
   whenBusy: 'Whether to wait for a busy session or to fail with `SESSION_BUSY`.',
+  executionId: 'The id of the execution; one is made up if it is left out.',
 });
 
 export const RunOptionsSchema = z
@@ -69,6 +72,43 @@ export const TableOptionsSchema = z
   })
   .meta({ id: 'TableOptions', description: 'How a DataFrame is exported.' });
 
+const [, list] = Network.options;
+
+const NetworkListSchema = z
+  .strictObject({
+    ...describeFields(
+      { allow: list.shape.allow },
+      { allow: 'The hosts that may be reached, such as `*.example.org:443`.' },
+    ),
+    ...optionalFields(
+      { deny: list.shape.deny, log: list.shape.log },
+      {
+        deny: 'Hosts that stay refused although `allow` has them.',
+        log: 'Whether executions tell about connections that were allowed, too.',
+      },
+    ),
+  })
+  .meta({
+    id: 'NetworkList',
+    description: 'Hosts that a session may reach, and nothing else.',
+    examples: [{ allow: ['api.example.com', '10.0.0.5:5432'] }],
+  });
+
+/** By the names of variables. */
+const SecretsSchema = z.record(
+  Secrets.keyType,
+  z
+    .strictObject(
+      describeFields(Secrets.valueType.shape, {
+        value: 'What is put into headers of plain HTTP requests, in the place of what the session knows.',
+        hosts: 'The hosts that get it, written as in `allow`; without a port, on port 80.',
+      }),
+    )
+    .meta({ id: 'Secret', description: 'A value that no session sees, and the hosts that it is for.' }),
+);
+
+const NetworkSchema = z.union([z.boolean(), NetworkListSchema]);
+
 /** What a session may use and reach. */
 const access = {
   limits: LimitsSchema.exactOptional().describe(
@@ -76,10 +116,19 @@ const access = {
   ),
   mounts: z.array(MountSchema).exactOptional().describe('What of the machine the session sees.'),
   ...optionalFields(
-    { network: z.boolean(), environment: Variables },
     {
-      network: 'Whether the session has the network of the machine.',
-      environment: 'The environment variables of the session.',
+      network: NetworkSchema,
+      secrets: SecretsSchema,
+      environment: EnvironmentName,
+      env: Variables,
+      packages: Packages,
+    },
+    {
+      network: 'What the session reaches: nothing (false), the network of the machine (true), or listed hosts.',
+      secrets: 'Values that the gate sends to hosts in the place of the session, whose network must be a list.',
+      environment: 'The named environment whose Python and packages the session has.',
+      env: 'The environment variables of the session.',
+      packages: 'What its programs may install: `none`, `any`, or packages of these names.',
     },
   ),
 };
@@ -121,17 +170,17 @@ const JupyterChoiceSchema = z
     jupyter: z
       .strictObject({
         url: z.string().describe('The address of the Jupyter server, with its base path and without the token.'),
-        token: z.string().describe('The token of the Jupyter server.'),
+        token: z.string().exactOptional().describe('The token of the Jupyter server; left out if it asks for none.'),
         kernelName: z
-          .string()
+          .union([z.string(), z.array(z.string()).readonly()])
           .exactOptional()
-          .describe("The kernel that sessions run in; the server's default if left out."),
+          .describe("The kernel that sessions run in, or several to choose from; the server's default if left out."),
       })
       .describe('The Jupyter server.'),
   })
   .meta({ id: 'JupyterChoice', description: 'Sessions are kernels of a Jupyter server.' });
 
-const { limits: _limits, mounts: _mounts, environment: _environment, ...settings } = Config.shape;
+const { limits: _limits, mounts: _mounts, env: _env, network: _network, secrets: _secrets, ...settings } = Config.shape;
 
 /** Everything but the signal. */
 export const HostOptionsSchema = z
@@ -139,6 +188,7 @@ export const HostOptionsSchema = z
     ...optionalFields(settings, {
       dataDir: 'The absolute path of the directory for environments, workspaces, artifacts and caches.',
       python: 'The Python interpreter to use instead of the one that `vivarium setup` made.',
+      environment: 'The named environment that sessions run on unless they name another.',
       isolation: 'How strongly sessions are confined. Anything below `namespaces` is weaker.',
       cgroups: 'Whether control groups are used where the machine has them.',
       preload: 'Libraries that every session finds imported already, if they are installed.',
@@ -150,18 +200,25 @@ export const HostOptionsSchema = z
       idleMs: 'How long a session may be idle before it is closed, in milliseconds; null for no limit.',
       artifactDays: 'How long artifacts are kept, in days.',
       artifactMb: 'How much space artifacts may use, in megabytes; the oldest are removed first.',
-      network: 'Whether sessions have the network of the machine unless they say otherwise.',
+      packages:
+        'What programs may install unless their session says otherwise: `none`, `any`, or packages of these names.',
+      packageIndexes:
+        'The addresses of the indexes that packages come from; the first that has a name decides. Without it, the index of pip.',
     }),
     ...optionalFields(
       {
         mounts: z.array(MountSchema),
-        environment: Variables,
+        network: NetworkSchema.default(false),
+        secrets: SecretsSchema,
+        env: Variables,
         limits: LimitsSchema,
         initCode: z.string(),
       },
       {
         mounts: 'What of the machine sessions see unless they say otherwise.',
-        environment: 'The environment variables of sessions unless they give their own.',
+        network: 'What sessions reach unless they say otherwise: nothing (false), everything (true), or listed hosts.',
+        secrets: 'Values that the gate sends to hosts in the place of sessions whose network is a list.',
+        env: 'The environment variables of sessions unless they give their own.',
         limits: 'What sessions may use unless they say otherwise.',
         initCode: 'Code that every session runs before its first run, and again when its state is lost.',
       },

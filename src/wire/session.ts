@@ -4,7 +4,9 @@ import { LEVELS } from '../config.ts';
 import { CountSchema, TimestampSchema } from './values.ts';
 
 const mechanisms = (what: string) =>
-  z.array(z.enum(['cgroup', 'rlimit', 'watchdog', 'tmpfs'])).describe(`What enforces the limit on ${what}.`);
+  z
+    .array(z.enum(['cgroup', 'rlimit', 'watchdog', 'tmpfs', 'affinity']))
+    .describe(`What enforces the limit on ${what}.`);
 
 export const IsolationSchema = z
   .object({
@@ -15,10 +17,13 @@ export const IsolationSchema = z
     files: z
       .enum(['private-root', 'landlock', 'host'])
       .describe('What limits the files that a session sees; `host`: nothing does.'),
-    network: z.enum(['none', 'host']).describe('Whether a session has no network or that of the machine.'),
+    network: z
+      .enum(['none', 'list', 'host'])
+      .describe('Whether a session has no network, reaches listed hosts, or has that of the machine.'),
     proc: z.enum(['private', 'none', 'host']).describe('Which processes a session sees in `/proc`.'),
     memory: mechanisms('memory'),
     processes: mechanisms('the number of processes'),
+    cpus: mechanisms('processors'),
     disk: mechanisms('disk space'),
     seccomp: z.boolean().describe('Whether system calls are filtered.'),
     landlock: CountSchema.describe('The Landlock ABI version of the kernel; 0 if it has none.'),
@@ -111,6 +116,18 @@ export const VariableSchema = z
     id: 'Variable',
     description: 'A variable of a session.',
     examples: [{ name: 'x', type: 'int', description: '42', sizeBytes: 28 }],
+  });
+
+export const CompletionSchema = z
+  .object({
+    matches: z.array(z.string()).describe('Texts that can replace the code from `start` to `end`, sorted.'),
+    start: CountSchema.describe('Where the word that is completed begins, in UTF-16 code units.'),
+    end: CountSchema.describe('The cursor, in UTF-16 code units.'),
+  })
+  .meta({
+    id: 'Completion',
+    description: 'What code can be completed with at a cursor.',
+    examples: [{ matches: ['print', 'property'], start: 0, end: 2 }],
   });
 
 export const RollbackSchema = z

@@ -2,7 +2,7 @@
  * The values that everything on the wire is made of.
  *
  * Answers are read with `z.object`, which drops keys that it does not know: a newer server may add some, and a program
- * then still gets exactly what its types say. Whoever passes an answer on passes on the text, not what was parsed.
+ * then still gets exactly what its types say. A proxy passes on the text, not what was parsed.
  * Options and decisions are read with `z.strictObject`, where an unknown key is an error.
  */
 import { z } from 'zod';

@@ -27,7 +27,9 @@ import type { FileSource } from './workspace.ts';
 const UID = process.getuid?.() ?? 0;
 const IS_ROOT = UID === 0;
 const NOBODY = 65_534;
-const HAS_PYTHON = spawnSync('python3', ['-c', '']).status === 0;
+/** The interpreter itself: `python3` can be a script that starts it, and signals would reach only that. */
+const asked = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' });
+const PYTHON = asked.status === 0 ? asked.stdout.trim() : '';
 
 const REFUSED_PATHS = [
   '',
@@ -173,7 +175,7 @@ test('an upload does not write into a FIFO, and not over a directory', async () 
   await expect(put('directory', 'x')).rejects.toMatchObject({ code: 'FILE_REFUSED' });
 });
 
-test.runIf(HAS_PYTHON)('a lease that the session holds on a file is not waited for', async () => {
+test.runIf(PYTHON !== '')('a lease that the session holds on a file is not waited for', async () => {
   const { workspace, inside } = await scratch();
   writeFileSync(inside('leased'), 'x');
   const program = `import fcntl, os, signal, sys
@@ -182,7 +184,7 @@ fd = os.open(sys.argv[1], os.O_RDWR)
 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 print('held', flush=True)
 sys.stdin.read()`;
-  const holder = spawn('python3', ['-c', program, inside('leased')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const holder = spawn(PYTHON, ['-c', program, inside('leased')], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void holder.kill('SIGKILL'));
   await once(holder.stdout, 'data');
   const startedAt = performance.now();

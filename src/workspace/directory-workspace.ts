@@ -15,6 +15,8 @@ export interface DirectoryWorkspaceOptions {
   readonly startedEmpty?: boolean;
   /** What the path must lead to, where sessions could change directories on the way. */
   readonly identity?: DirectoryIdentity;
+  /** Whether a link on the way is refused and a missing directory is made; see `HeldDirectory.reach`. */
+  readonly isReached?: boolean;
   /** The path under which the session's code sees the directory, if it differs. */
   readonly sessionPath?: string;
   /** Asks somebody who follows the directory what was touched since the last call; null if that is not known. */
@@ -29,13 +31,15 @@ export class DirectoryWorkspace implements Workspace {
   readonly uid: number;
   readonly startedEmpty: boolean;
   readonly #identity: DirectoryIdentity | undefined;
+  readonly #isReached: boolean;
   readonly #sessionPath: string;
   readonly #askTouched: (() => Promise<Touched | null>) | undefined;
   readonly #onChange: (() => void) | undefined;
 
   constructor(options: DirectoryWorkspaceOptions) {
-    const { path, uid, startedEmpty = false, identity, sessionPath = path, askTouched, onChange } = options;
-    this.#identity = identity;
+    const { path, uid, startedEmpty = false, sessionPath = path, askTouched, onChange } = options;
+    this.#identity = options.identity;
+    this.#isReached = options.isReached ?? false;
     this.path = path;
     this.uid = uid;
     this.startedEmpty = startedEmpty;
@@ -124,7 +128,9 @@ export class DirectoryWorkspace implements Workspace {
     steps: readonly string[],
     step: (from: HeldDirectory, name: string, uid: number) => HeldDirectory = (from, name) => from.child(name),
   ): HeldDirectory {
-    let directory = HeldDirectory.open(this.path, this.#identity);
+    let directory = this.#isReached
+      ? HeldDirectory.reach(this.path, 0o700)
+      : HeldDirectory.open(this.path, this.#identity);
     for (const name of steps) {
       using left = directory;
       directory = step(left, name, this.uid);

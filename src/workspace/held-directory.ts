@@ -13,11 +13,15 @@ import {
   mkdirSync,
   openSync,
   opendirSync,
+  readlinkSync,
   renameSync,
   rmdirSync,
+  rmSync,
   unlinkSync,
+  watch,
   type BigIntStats,
   type Dirent,
+  type FSWatcher,
 } from 'node:fs';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { VivariumError } from '../errors.ts';
@@ -28,6 +32,8 @@ import { OpenFile } from './open-file.ts';
 const O_PATH = 0o10_000_000;
 
 const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** For directories on a way, which need not be readable. */
+const WAY_FLAGS = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const CREATE_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const NAMES_AT_ONCE = 256;
 
@@ -53,8 +59,28 @@ export class HeldDirectory implements Disposable {
     return directory;
   }
 
+  /**
+   * Opens a directory by its full path, on which nothing may be a link: sessions may be able to put some there. With a
+   * `mode`, directories that are missing are made.
+   */
+  static reach(path: string, mode?: number): HeldDirectory {
+    let way = new HeldDirectory(openSync('/', WAY_FLAGS));
+    for (const name of path.split('/').filter((step) => step !== '')) {
+      using left = way;
+      if (mode !== undefined) left.#makeIfMissing(name, mode);
+      way = new HeldDirectory(openSync(left.#at(name), WAY_FLAGS));
+    }
+    using found = way;
+    return new HeldDirectory(openSync(`/proc/self/fd/${found.#fd}/.`, DIRECTORY_FLAGS));
+  }
+
   child(name: string): HeldDirectory {
     return new HeldDirectory(openSync(this.#at(name), DIRECTORY_FLAGS));
+  }
+
+  /** The same for a directory that a session may have locked; see `open`. */
+  regainChild(name: string | Buffer): HeldDirectory {
+    return new HeldDirectory(openOrRegain(this.#at(name)));
   }
 
   stat(): BigIntStats {
@@ -62,8 +88,18 @@ export class HeldDirectory implements Disposable {
   }
 
   /** Describes the name itself: a link is not followed. */
-  statOf(name: string): BigIntStats {
+  statOf(name: string | Buffer): BigIntStats {
     return lstatSync(this.#at(name), { bigint: true });
+  }
+
+  /** What a link points to, which may be anything. */
+  readLink(name: string): string {
+    return readlinkSync(this.#at(name));
+  }
+
+  /** Has `onChange` called when something in the directory itself has changed, wherever the directory is moved. */
+  watch(onChange: () => void): FSWatcher {
+    return watch(`/proc/self/fd/${this.#fd}/.`, { persistent: false }, onChange);
   }
 
   /** Names are bytes, since they need not be text. They are read on demand, since there may be millions. */
@@ -92,12 +128,26 @@ export class HeldDirectory implements Disposable {
     }
   }
 
-  createFile(name: string): Promise<FileHandle> {
-    return open(this.#at(name), CREATE_FLAGS, 0o600);
+  createFile(name: string, mode = 0o600): Promise<FileHandle> {
+    return open(this.#at(name), CREATE_FLAGS, mode);
   }
 
-  makeDirectory(name: string): void {
-    mkdirSync(this.#at(name), 0o755);
+  makeDirectory(name: string, mode = 0o755): void {
+    mkdirSync(this.#at(name), mode);
+  }
+
+  /** Asks first: an ordinary user may not try to make something in most directories. */
+  #makeIfMissing(name: string, mode: number): void {
+    try {
+      this.statOf(name);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+      try {
+        this.makeDirectory(name, mode);
+      } catch (failure) {
+        if (errnoOf(failure) !== 'EEXIST') throw failure;
+      }
+    }
   }
 
   give(uid: number): void {
@@ -114,7 +164,12 @@ export class HeldDirectory implements Disposable {
     renameSync(this.#at(from), this.#at(to));
   }
 
-  removeFile(name: string): void {
+  /** Moves what has this name into another directory of the same file system. */
+  moveTo(name: string | Buffer, to: HeldDirectory, newName: string): void {
+    renameSync(this.#at(name), to.#at(newName));
+  }
+
+  removeFile(name: string | Buffer): void {
     unlinkSync(this.#at(name));
   }
 
@@ -123,23 +178,30 @@ export class HeldDirectory implements Disposable {
     return unlink(this.#at(name));
   }
 
-  removeDirectory(name: string): void {
+  removeDirectory(name: string | Buffer): void {
     rmdirSync(this.#at(name));
+  }
+
+  /** Removes a name with everything below it, if it is there. It is for trees that no session has made the depth of. */
+  removeAll(name: string): void {
+    rmSync(this.#at(name), { recursive: true, force: true });
   }
 
   [Symbol.dispose](): void {
     closeSync(this.#fd);
   }
 
-  #at(name: string): string {
-    if (name === '' || name === '.' || name === '..' || name.includes('/')) {
-      throw new TypeError(`${JSON.stringify(name)} is not one name in a directory`);
+  #at(name: string | Buffer): string | Buffer {
+    const text = name.toString();
+    if (text === '' || text === '.' || text === '..' || text.includes('/')) {
+      throw new TypeError(`${JSON.stringify(text)} is not one name in a directory`);
     }
-    return `/proc/self/fd/${this.#fd}/${name}`;
+    const own = `/proc/self/fd/${this.#fd}/`;
+    return typeof name === 'string' ? own + name : Buffer.concat([Buffer.from(own), name]);
   }
 }
 
-function openOrRegain(path: string): number {
+function openOrRegain(path: string | Buffer): number {
   try {
     return openSync(path, DIRECTORY_FLAGS);
   } catch (error) {
@@ -149,7 +211,7 @@ function openOrRegain(path: string): number {
 }
 
 /** A session may take all permissions off its workspace. Its owner, if that is us, gives itself access again. */
-function regain(path: string): boolean {
+function regain(path: string | Buffer): boolean {
   const named = openSync(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     const { uid, mode } = fstatSync(named);

@@ -77,3 +77,10 @@ test('drafts have names that no two uploads share, and only these are drafts', (
   ];
   expect(others.filter(isDraftName)).toEqual([]);
 });
+
+test('a path has so many parts at most: each is a step that holds up everybody', () => {
+  const most = Array(256).fill('d').join('/');
+  expect(parsePath(most).parents).toHaveLength(255);
+  expect(() => parsePath(`d/${most}`)).toThrow(/it has more than 256 parts/);
+  expect([isPlainPath(most), isPlainPath(`d/${most}`)]).toEqual([true, false]);
+});

@@ -5,6 +5,12 @@ import { VivariumError } from '../errors.ts';
 /** The limit of Linux file systems, so that a name that was read can be written again. */
 const MAX_NAME_BYTES = 255;
 
+/** The limit of Linux for a whole path and the byte that ends it. A longer one can be walked, but nobody can open it. */
+export const MAX_PATH_BYTES = 4096;
+
+/** Far more than anybody needs. Directories are made and opened one by one, and meanwhile everybody waits. */
+const MAX_PARTS = 256;
+
 /** Control characters, line separators and changes of the writing direction, which could deceive the reader of a list. */
 const DECEPTIVE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
@@ -44,6 +50,7 @@ export function parsePath(path: string): InnerPath {
   const steps = path.split('/');
   const name = steps.pop() ?? '';
   if (steps.length > 0 && steps.every((step) => step === '')) throw refused(path, 'it is absolute');
+  if (steps.length >= MAX_PARTS) throw refused(path, `it has more than ${MAX_PARTS} parts`);
   for (const step of [...steps, name]) {
     const problem = findProblem(step);
     if (problem !== null) throw refused(path, problem);
@@ -53,7 +60,8 @@ export function parsePath(path: string): InnerPath {
 
 /** Whether `parsePath` would accept a path. */
 export function isPlainPath(path: string): boolean {
-  return path.split('/').every((step) => findProblem(step) === null);
+  const steps = path.split('/');
+  return steps.length <= MAX_PARTS && steps.every((step) => findProblem(step) === null);
 }
 
 /** Whether a part of a path begins with a dot. Such a file may be a setting of other programs, as `.git/config` is. */

@@ -3,12 +3,13 @@ import { existsSync, globSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { descendants, isRunning, openFds, type Process } from '../e2e/engine/processes.ts';
+import { descendants, isRunning, openFiles, type Process } from '../e2e/engine/processes.ts';
 
 const SETTLING_MS = 10_000;
 
 export interface Before {
-  readonly descriptors: number;
+  /** What was open; see `openFiles`. */
+  readonly descriptors: ReadonlySet<string>;
   readonly dataDir: string;
   /** Every process that was seen while the host was open. */
   readonly seen: ReadonlyMap<string, Process>;
@@ -26,13 +27,14 @@ function look({ descriptors, dataDir, seen }: Before): string[] {
   const running = new Set([...descendants(), ...[...seen.values()].filter(isRunning)].map(({ pid }) => pid));
   const groups = globSync(`/sys/fs/cgroup/**/vivarium-${process.pid}-*`);
   const sessions = list(path.join(dataDir, 'sessions'));
-  const more = openFds() - descriptors;
+  const files = openFiles();
+  const more = files.length > descriptors.size ? files.filter((file) => !descriptors.has(file)) : [];
   return [
     ...[...running].map((pid) => `process ${pid}`),
     ...groups.map((group) => `control group ${group}`),
     ...sessions.map((name) => `directory ${name} of a session`),
     ...list(tmpdir()).map((name) => `${name} in the directory for temporary files`),
-    ...(more > 0 ? [`${more} descriptors`] : []),
+    ...more.map((file) => `descriptor ${file}`),
   ];
 }
 

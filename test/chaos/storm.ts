@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHost } from '../../src/host/local/local-host.ts';
 import type { Host } from '../../src/host/host.ts';
 import { Chance } from '../e2e/engine/chance.ts';
-import { openFds } from '../e2e/engine/processes.ts';
+import { openFiles } from '../e2e/engine/processes.ts';
 import { MachineFaults } from './faults/machine.ts';
 import { ProcessFaults, type Target } from './faults/processes.ts';
 import type { ProcessSlots } from './faults/process-slots.ts';
@@ -52,7 +52,7 @@ export async function storm(options: StormOptions): Promise<Weather> {
   const dataDir = path.join(directory, 'data');
   const weather = new Weather();
   await warmUp(options, dataDir);
-  const descriptors = openFds();
+  const descriptors = new Set(openFiles());
   const faults = new ProcessFaults(new Chance(options.seed), weather);
   const host = await openHost(options, dataDir);
   try {

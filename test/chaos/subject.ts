@@ -253,7 +253,7 @@ export class Subject {
 
   #learn(program: Program, answer: Answer, settings: RunSettings): void {
     const { report, trace } = this.#parts;
-    const { outcome, state, hasRun } = answer;
+    const { outcome, state, tellsEarlier } = answer;
     report.receipts += 1;
     const earlier = state.earlier === undefined ? '' : `, ${state.earlier.status} earlier`;
     tally(report.fates, `${outcome.status}, ${state.status}${earlier}`);
@@ -265,7 +265,7 @@ export class Subject {
       trace.add('believed', this.beliefs.list);
       throw error;
     }
-    if (!hasRun) return;
+    if (!tellsEarlier) return;
     this.#checkGeneration(answer);
     this.#unprotected = state.unprotected;
     this.#hasUntold = false;

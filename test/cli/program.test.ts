@@ -8,7 +8,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import { CommandContext } from '../support/command-context.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const COMMANDS = ['run', 'repl', 'agent', 'tools', 'task', 'approvals', 'doctor', 'setup'];
+const COMMANDS = ['run', 'repl', 'agent', 'tools', 'task', 'approvals', 'doctor', 'setup', 'environments'];
 const VERBS = ['list', 'show', 'audit', 'approve', 'edit', 'reject', 'respond'];
 
 let dataDir: string;
@@ -51,7 +51,10 @@ describe('Help', () => {
   });
 
   test.for([
-    ['run', ['--code', '--echo', '--json', '--output-dir', '--mount', '--timeout-ms', '--memory-mb', 'Exit code:']],
+    [
+      'run',
+      ['--code', '--file', '--echo', '--json', '--output-dir', '--mount', '--timeout-ms', '--memory-mb', 'Exit code:'],
+    ],
     ['repl', ['--echo', '--mount', '--allow-network', '%rollback', 'Examples:']],
     ['agent', ['--file', '--model', '--base-url', '--max-iterations', '--react', '--output-dir', 'Exit code:']],
     ['tools', ['--format', 'openai', 'anthropic', 'mcp', '--python']],
@@ -62,6 +65,7 @@ describe('Help', () => {
     ['approvals', VERBS],
     ['doctor', ['--json', '--python', '--isolation', '3 if not']],
     ['setup', ['--python', 'Examples:']],
+    ['environments', ['add', 'list', 'rebuild', 'remove', 'Examples:']],
   ] as const)('of %s names its options', async ([command, words]) => {
     const { exitCode, out, err } = await vivarium([command, '--help']);
     expect([exitCode, err]).toEqual([0, '']);
@@ -87,7 +91,7 @@ describe('Help', () => {
   test('of the whole knows what is declared only when it is needed', async () => {
     // `run` and `repl` are declared alone, so they must be complete without the others.
     const { out } = await vivarium(['run', '--help']);
-    expect(out).toMatch(/^Usage: vivarium run \[options\] \[file\]/);
+    expect(out).toMatch(/^Usage: vivarium run \[options\] \[file\] \[args\.\.\.\]/);
   });
 });
 
@@ -102,21 +106,23 @@ describe('Wrong usage', () => {
   test.for([
     [['dance'], "unknown command 'dance'"],
     [['--nonsense'], "unknown option '--nonsense'"],
-    ...COMMANDS.filter((name) => name !== 'approvals').map((name) => [
+    ...COMMANDS.filter((name) => !['approvals', 'environments'].includes(name)).map((name) => [
       [name, '--nonsense'],
       "unknown option '--nonsense'",
     ]),
     ...VERBS.map((name) => [['approvals', name, '--nonsense'], '--nonsense']),
     [['approvals', 'dance'], "unknown command 'dance'"],
-    [['run', 'a.py', 'b.py'], 'too many arguments'],
+    [['environments', 'dance'], "unknown command 'dance'"],
+    [['environments', 'add', 'geo', '--set', 'huge'], 'Allowed choices are core, full, none.'],
+    [['environments', 'remove'], "missing required argument 'name'"],
     [['repl', 'a.py'], 'too many arguments'],
     [['doctor', 'please'], 'too many arguments'],
     [['run', '-c'], 'argument missing'],
-    [['run', '-c', '1', '--timeout-ms', '1.5'], 'It must be a whole number.'],
-    [['run', '-c', '1', '--memory-mb', '-1'], 'It must be a whole number.'],
-    [['run', '-c', '1', '--echo', 'loud'], 'Allowed choices are all, last, none.'],
+    [['run', '--timeout-ms', '1.5', '-c', '1'], 'It must be a whole number.'],
+    [['run', '--memory-mb', '-1', '-c', '1'], 'It must be a whole number.'],
+    [['run', '--echo', 'loud', '-c', '1'], 'Allowed choices are all, last, none.'],
     [['repl', '--echo', ''], 'Allowed choices are all, last, none.'],
-    [['run', '-c', '1', '--isolation', 'paper'], 'Allowed choices are namespaces, landlock, none.'],
+    [['run', '--isolation', 'paper', '-c', '1'], 'Allowed choices are namespaces, landlock, none.'],
     [['tools', '--format', 'xml'], 'Allowed choices are openai, anthropic, mcp.'],
     [['agent', 'q', '--max-iterations', 'many'], 'It must be a whole number.'],
     [['task'], "missing required argument 'objective'"],
@@ -136,9 +142,11 @@ describe('Wrong usage', () => {
 
   test.for([
     [['run'], 'There is nothing to run. Give a file, - or -c CODE.'],
-    [['run', 'a.py', '-c', '1'], 'Give either a file or -c, not both (a.py).'],
     [['run', '/no/such.py'], 'Cannot read /no/such.py: ENOENT'],
-    [['run', '-c', '1', '--mount', 'x'], 'Cannot read --mount x.'],
+    [['run', '/no/such.py', '--json', '-c', '1'], 'Cannot read /no/such.py: ENOENT'],
+    [['run', '--file', '/no/such.csv', '-c', '1'], 'Cannot read --file /no/such.csv: ENOENT'],
+    [['repl', '--file', '/no/such.csv'], 'Cannot read --file /no/such.csv: ENOENT'],
+    [['run', '--mount', 'x', '-c', '1'], 'Cannot read --mount x.'],
     [['task', '  '], 'There is no task.'],
     [['task', 'a', '--code', '-', '--expect', 'mean'], 'Cannot read --expect mean. Write NAME=TYPE'],
     [['task', 'a', '--code', '-', '--expect', '=float'], 'Cannot read --expect =float.'],

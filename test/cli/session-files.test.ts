@@ -44,11 +44,55 @@ describe('Files for a session', () => {
     for (const file of files) await writeFile(file, '1');
     await expect(namedFiles(files)).rejects.toMatchObject({
       code: 'USAGE',
-      message: 'Two files are named a.csv, and both go into one directory. Rename one of them.',
+      message: 'Two files would be a.csv in the session. Give one of them another name: --file PATH=NAME.',
     });
   });
 
-  test('must exist and be files', async () => {
+  test('get another name after "=", unless the path itself contains it', async () => {
+    const directory = await scratch();
+    const [plain, odd] = [path.join(directory, 'a.csv'), path.join(directory, 'b=c.csv')];
+    for (const file of [plain, odd]) await writeFile(file, '1');
+    expect([...(await namedFiles([`${plain}=in/x.csv`, odd, `${odd}=./y.csv`, `${plain}=z.csv`]))]).toEqual([
+      ['in/x.csv', plain],
+      ['b=c.csv', odd],
+      ['y.csv', odd],
+      ['z.csv', plain],
+    ]);
+    expect([...(await namedFiles([plain, plain])).keys()]).toEqual(['a.csv']);
+    for (const name of ['', '../a.csv', '/etc/a.csv', 'a\u001b.csv', '.']) {
+      await expect(namedFiles([`${plain}=${name}`])).rejects.toMatchObject({
+        code: 'USAGE',
+        message: expect.stringContaining('cannot be a name in the session') as string,
+      });
+    }
+  });
+
+  test('of a directory keep their places in it, and links to files are followed', async () => {
+    const directory = await scratch();
+    await mkdir(path.join(directory, 'data/deep'), { recursive: true });
+    await writeFile(path.join(directory, 'data/deep/b.csv'), '1');
+    await writeFile(path.join(directory, 'data/a.csv'), '1');
+    await symlink('a.csv', path.join(directory, 'data/link.csv'));
+    const given = path.join(directory, 'data/');
+    expect([...(await namedFiles([given])).keys()]).toEqual(['data/a.csv', 'data/deep/b.csv', 'data/link.csv']);
+    expect([...(await namedFiles([`${given}=in/`])).keys()]).toContain('in/deep/b.csv');
+    await symlink('..', path.join(directory, 'data/deep/loop'));
+    await expect(namedFiles([given])).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('loop, which is a link to a directory. Give its files by name.') as string,
+    });
+  });
+
+  test('are not too many: a mount shows them without a copy', async () => {
+    const directory = await scratch();
+    for (let index = 0; index <= 500; index += 1) await writeFile(path.join(directory, `${index}`), '');
+    await expect(namedFiles([directory])).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringMatching(/^--file names more than 500 files\. .*--mount/) as string,
+    });
+  });
+
+  test('must exist, and be files or directories', async () => {
     const directory = await scratch();
     const missing = path.join(directory, 'none.csv');
     await expect(namedFiles([missing])).rejects.toMatchObject({
@@ -56,9 +100,13 @@ describe('Files for a session', () => {
       message: expect.stringMatching(`^Cannot read --file ${missing}: ENOENT.*Check the path\\.$`) as string,
       cause: { code: 'ENOENT' },
     });
-    await expect(namedFiles([directory])).rejects.toMatchObject({
+    await expect(namedFiles([directory], { takesDirectories: false })).rejects.toMatchObject({
       code: 'USAGE',
       message: `--file ${directory} is not a file. Give each file with a --file of its own.`,
+    });
+    await expect(namedFiles(['/dev/null'])).rejects.toMatchObject({
+      code: 'USAGE',
+      message: '--file /dev/null is neither a file nor a directory. Give one of these.',
     });
   });
 });

@@ -5,12 +5,13 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseConfig, type Config, type Mount } from '../../src/config.ts';
+import { parseConfig, type Config, type Mount, type NetworkSetting } from '../../src/config.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { startLocalEngine } from '../../src/engine/local/engine.ts';
 import type { LocalSession } from '../../src/engine/local/session.ts';
 import type { Execution } from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
+import { keepAlive, Task } from '../../src/process-life.ts';
 import { foldExecution } from '../../src/execution/transcript.ts';
 import { programOf, programWith, type Attempt, type Host } from './attempts.ts';
 import { freePort, type World } from './world.ts';
@@ -28,15 +29,20 @@ export const LIMITS = {
   outputBytes: 65_536,
   rollbackMb: 4,
 } as const;
+/** Without namespaces, the kernel counts everything that an ordinary user runs. */
+const SHARED_PROCESSES = 1000;
 export const HURRIED_MS = 300;
+/** Where a session has the ways to the gate, if it has any. */
+const PROXIES = { http: 3128, socks: 1080 };
 const PATIENCE_MS = 12_000;
 const TRIES = 3;
 const BREATH_MS = 100;
 /** Sessions of which nothing must be found in the memory of later ones; several, of different sizes. */
 const SECRETIVE_SESSIONS = 5;
 const TIDY = `import os, shutil
-for _ in [*os.scandir('.'), *os.scandir('/tmp')]:
-    shutil.rmtree(_, ignore_errors=True) if _.is_dir(follow_symlinks=False) else os.unlink(_)`;
+for _ in [*os.scandir('.'), *os.scandir(os.environ['TMPDIR'])]:
+    if os.path.realpath(_) != os.environ['TMPDIR']:
+        shutil.rmtree(_, ignore_errors=True) if _.is_dir(follow_symlinks=False) else os.unlink(_)`;
 /** At least as many as the zygote forks ahead. */
 const WAITING = 4;
 
@@ -45,13 +51,19 @@ export interface ArenaOptions {
   readonly dataDir: string;
   readonly cacheDir: string;
   readonly cgroups: boolean;
+  readonly isolation?: 'namespaces' | 'landlock';
+  /** Whether the attacker may use the network, or what is on a list. */
+  readonly network?: boolean | 'list';
+  /** Whether attempts are made by commands of the session instead of its Python. */
+  readonly byCommands?: boolean;
 }
 
 interface Wishes {
   readonly id?: string;
   readonly isForked?: boolean;
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
+  readonly network?: NetworkSetting;
 }
 
 /** A run that did not end although it had to. */
@@ -63,6 +75,10 @@ export class Arena implements AsyncDisposable {
   readonly #engine: Engine<LocalSession>;
   readonly #config: Config;
   readonly #world: World;
+  readonly #network: NetworkSetting;
+  readonly #byCommands: boolean;
+  /** An engine alone, without a host, does not keep the process alive. */
+  readonly #task = new Task();
   readonly #witnessWord = `witness-${randomBytes(8).toString('hex')}`;
   #attacker!: LocalSession;
   #witness!: LocalSession;
@@ -70,17 +86,22 @@ export class Arena implements AsyncDisposable {
   #runs = 0;
   #opened = 0;
 
-  private constructor(engine: Engine<LocalSession>, config: Config, world: World) {
+  private constructor(engine: Engine<LocalSession>, config: Config, world: World, options: ArenaOptions) {
     this.#engine = engine;
     this.#config = config;
     this.#world = world;
+    this.#network = options.network === 'list' ? world.list : (options.network ?? false);
+    this.#byCommands = options.byCommands ?? false;
   }
 
   static async open(options: ArenaOptions, world: World): Promise<Arena> {
-    const { dataDir, cgroups } = options;
-    const config = parseConfig({ dataDir, cgroups, limits: LIMITS, preload: ['ssl', 'numpy', 'random', 'uuid'] });
-    const engine = await startLocalEngine({ config, python: options.python, cacheDir: options.cacheDir });
-    const arena = new Arena(engine, config, world);
+    const { dataDir, cgroups, isolation = 'namespaces' } = options;
+    const preload = ['ssl', 'numpy', 'random', 'uuid'];
+    const limits = isolation === 'namespaces' ? LIMITS : { ...LIMITS, processes: SHARED_PROCESSES };
+    const config = parseConfig({ dataDir, cgroups, isolation, limits, preload });
+    const { python, cacheDir } = options;
+    const engine = await keepAlive(startLocalEngine({ config, python, cacheDir }));
+    const arena = new Arena(engine, config, world, options);
     await arena.#settleWitness();
     await arena.#newAttacker();
     return arena;
@@ -92,7 +113,12 @@ export class Arena implements AsyncDisposable {
 
   /** What an attempt knows about the engine. */
   get facts(): Host {
-    return { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside: '/workspace', engineSocket: engineSocket() };
+    const workspaceInside = this.#hasNamespaces ? '/workspace' : this.#attacker.workspace.path;
+    return { ...LIMITS, timeoutMs: HURRIED_MS, workspaceInside, engineSocket: engineSocket() };
+  }
+
+  get #hasNamespaces(): boolean {
+    return this.#config.isolation === 'namespaces';
   }
 
   get attacker(): LocalSession {
@@ -100,8 +126,8 @@ export class Arena implements AsyncDisposable {
   }
 
   /** A session beside the others; `isForked` for one that certainly did not wait in the pool. */
-  openSession(isForked = false, environment: Record<string, string> = {}): Promise<LocalSession> {
-    return this.#open({ isForked, environment });
+  openSession(isForked = false, env: Record<string, string> = {}): Promise<LocalSession> {
+    return this.#open({ isForked, env });
   }
 
   /** A session with mounts. */
@@ -109,7 +135,7 @@ export class Arena implements AsyncDisposable {
     return this.#open({ mounts });
   }
 
-  #open({ id, isForked = false, environment = {}, mounts = [] }: Wishes): Promise<LocalSession> {
+  #open({ id, isForked = false, env = {}, mounts = [], network = false }: Wishes): Promise<LocalSession> {
     this.#opened += 1;
     const { limits } = this.#config;
     return patiently(
@@ -117,9 +143,9 @@ export class Arena implements AsyncDisposable {
         id: id ?? `session-${this.#opened}`,
         limits: isForked ? { ...limits, memoryMb: limits.memoryMb + 1 } : limits,
         mounts,
-        network: false,
+        network,
         readOnly: false,
-        environment,
+        env,
         twins: true,
       }),
       'opening a session',
@@ -135,19 +161,24 @@ export class Arena implements AsyncDisposable {
       const session = await this.#open({
         id: newSecret(count),
         isForked: true,
-        environment: Object.fromEntries(entries) as Record<string, string>,
-        mounts: [{ source, target: `/${newSecret(40 * count)}/${newSecret(0)}`, writable: count % 2 === 0 }],
+        env: Object.fromEntries(entries) as Record<string, string>,
+        mounts: [{ source, target: this.#targetFor(source, count), writable: count % 2 === 0 }],
       });
       await session.workspace.write(`${newSecret(0)}/${newSecret(100)}`, Buffer.from(newSecret(1000 * count)));
       const folders = Array.from({ length: 12 }, () => newSecret(180)).join('/');
-      const paths = ['.', '/tmp'].map((place) => `${place}/${folders}`);
-      await this.run(session, `import os\nfor _ in ${JSON.stringify(paths)}: os.makedirs(_)\nprint("${newSecret(0)}")`);
+      const make = `for _ in ('.', os.environ['TMPDIR']): os.makedirs(f"{_}/${folders}")`;
+      await this.run(session, `import os\n${make}\nprint("${newSecret(0)}")`);
       await session.reset();
       await session.close();
       await this.#openInVain(source);
     }
     // Workers that wait in the supply were forked before.
     for (let count = 0; count < WAITING; count += 1) await (await this.openSession(true)).close();
+  }
+
+  /** Without namespaces, what is mounted is seen where it is. */
+  #targetFor(source: string, count: number): string {
+    return this.#hasNamespaces ? `/${newSecret(40 * count)}/${newSecret(0)}` : source;
   }
 
   /** Mounts that cannot be built: what is told about them must not stay either. */
@@ -168,13 +199,25 @@ export class Arena implements AsyncDisposable {
     attempt: Attempt,
   ): Promise<{ execution: Execution; host: Awaited<ReturnType<World['describe']>> }> {
     const ids = { runId: `run-${this.#runs + 1}`, nextRunId: `run-${this.#runs + 2}` };
-    const host = await this.#world.describe({ ...this.facts, ...ids, neighbour: this.#neighbour });
-    const execution = await this.run(
-      session,
-      programOf(attempt, host),
-      attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs,
-    );
-    return { execution, host };
+    const host = await this.#world.describe({ ...this.facts, ...ids, neighbour: this.#neighbour, proxies: PROXIES });
+    const program = programOf(attempt, host);
+    const timeoutMs = attempt.isHurried ? HURRIED_MS : LIMITS.timeoutMs;
+    const running = this.#byCommands ? this.#runCommand(session, program, timeoutMs) : undefined;
+    return { execution: await (running ?? this.run(session, program, timeoutMs)), host };
+  }
+
+  /** What a command did as if a run had done it, with the state of the run after it. */
+  async #runCommand(session: LocalSession, program: string, timeoutMs: number): Promise<Execution> {
+    const request = { argv: ['python3', '-'], cwd: '.', env: {}, timeoutMs, maxOutputBytes: LIMITS.outputBytes };
+    const command = await patiently(session.start(request), 'the start of a command');
+    void command.write(program);
+    command.closeInput();
+    const { exitCode, signal, reason = '', timedOut, ...logs } = await patiently(command.result, 'the command');
+    const next = await this.run(session, 'pass');
+    if (exitCode !== null) return { ...next, logs, outcome: { status: exitCode === 0 ? 'succeeded' : 'raised' } };
+    const crashed = { status: 'crashed', signal, exitCode, reason } as const;
+    const late = { status: 'timed-out', limit: 'wall', limitMs: timeoutMs } as const;
+    return { ...next, logs, outcome: timedOut ? late : crashed };
   }
 
   /** Whether the attacked session still runs code as it should, and its word about its state was true. */
@@ -220,14 +263,25 @@ export class Arena implements AsyncDisposable {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#engine.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#engine.close();
+    this.#task[Symbol.dispose]();
   }
 
   async #newAttacker(): Promise<void> {
-    this.#attacker = await this.openSession();
+    // With namespaces, attempts on mounts have sessions of their own.
+    const source = this.#world.readableDirectory;
+    const mounts = this.#hasNamespaces ? [] : [{ source, target: source, writable: false }];
+    this.#attacker = await this.#open({ network: this.#network, mounts });
     await this.#world.plantBeside(this.#attacker.workspace.path);
     await this.run(this.#attacker, 'marker = 1');
+    if (typeof this.#network === 'object') await this.#checkList();
+  }
+
+  /** A gate that leads nowhere would hold everything, and prove nothing. */
+  async #checkList(): Promise<void> {
+    const { outcome, error } = await this.run(this.#attacker, this.#world.reachListed);
+    if (outcome.status !== 'succeeded') throw new Error(`the listed host is not reached: ${error?.traceback ?? ''}`);
   }
 
   async #settleWitness(): Promise<void> {

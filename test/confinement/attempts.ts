@@ -21,6 +21,7 @@ export const JUDGES = [
     'nested',
     'mounted',
     'link',
+    'signalled',
   ] as const),
 ];
 export type Judge = (typeof JUDGES)[number];

@@ -49,6 +49,7 @@ export async function tryConfined(attempt: Attempt, arena: Arena, world: World):
     case 'crash':
     case 'told':
     case 'stall':
+    case 'signalled':
       return tryInAttacker(attempt, arena, world);
   }
 }
@@ -95,6 +96,8 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
       };
     case 'stall':
       return { finding: judgeStall(execution, grown, stalledMs), state };
+    case 'signalled':
+      return { finding: await judgeSignalled(world, arena), state };
     case 'told':
       return judgeTold(execution, arena);
     case 'survival':
@@ -102,6 +105,12 @@ async function tryInAttacker(attempt: Attempt, arena: Arena, world: World): Prom
     default:
       return { finding: word ?? judgeSilence(execution), state };
   }
+}
+
+/** A twin is woken by the time that the next run begins. */
+async function judgeSignalled(world: World, arena: Arena): Promise<Finding> {
+  await arena.run(arena.attacker, 'pass');
+  return (await world.wasSignalled()) ? escaped('another process was signalled') : contained();
 }
 
 /** A program that reported its own end: whatever becomes of it, the next run says so. */

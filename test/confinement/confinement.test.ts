@@ -15,25 +15,56 @@ import type { Row } from './verdict.ts';
 const NOBODY = { uid: 65534, gid: 65534 };
 /** The only Python of which we know that everybody may run it. */
 const SYSTEM_PYTHON = '/usr/bin/python3';
+const AS_NOBODY = { identity: NOBODY, python: SYSTEM_PYTHON };
 const MUST_ESCAPE = 60;
 const PASS_MS = 240_000;
 /** What control groups guard must hold without them too. */
 const WITHOUT_GROUPS = attempts.filter(({ group }) => ['memory', 'resources'].includes(group));
+
+/** Attempts on the gate are made where there is one. */
+const WITHOUT_GATE = attempts.filter(({ group }) => group !== 'gate');
+const WITH_LIST = attempts.filter(({ group }) => ['gate', 'network'].includes(group));
+
+/** The groups that must hold at the level landlock. The others are about limits, twins and frames, as with namespaces. */
+const AT_LANDLOCK = ['files', 'inheritance', 'neighbours', 'network', 'privilege', 'processes', 'same_user', 'secrets'];
+/** What does not hold at that level, and why that is so. */
+const OPEN_AT_LANDLOCK: Readonly<Record<string, string>> = {
+  'secrets/read_host_name': 'there is no namespace for the name of the machine',
+};
+const THE_NETWORK = 'the network that is asked for is that of the machine';
+const OPEN_WITH_NETWORK: Readonly<Record<string, string>> = {
+  'network/connect_to_host_tcp': THE_NETWORK,
+  'network/connect_to_host_tcp6': THE_NETWORK,
+  'network/connect_to_host_udp': THE_NETWORK,
+  'network/connect_to_host_address': THE_NETWORK,
+  'network/route_to_internet': THE_NETWORK,
+  'network/listen_for_host': THE_NETWORK,
+};
+
+/** What must hold for commands of a session as it does for its Python: they come to their walls by another way. */
+const BY_COMMANDS = attempts.filter(
+  ({ group, judge }) => ['files', 'network', 'pid_one', 'privilege'].includes(group) && judge === 'word',
+);
 
 const isRoot = process.getuid?.() === 0;
 const isRequired = process.env['CI'] === 'true';
 const { python } = await choosePython(parseConfig({}));
 const own = new Pass({
   name: isRoot ? 'as root' : 'as an ordinary user',
-  attempts,
+  attempts: WITHOUT_GATE,
   python,
   cgroups: true,
   plain: true,
 });
 const nobody =
   isRoot && isExecutable(SYSTEM_PYTHON)
-    ? new Pass({ name: 'as nobody', attempts, python: SYSTEM_PYTHON, identity: NOBODY, cgroups: true, plain: true })
+    ? new Pass({ ...AS_NOBODY, name: 'as nobody', attempts: WITHOUT_GATE, cgroups: true, plain: true })
     : null;
+/** A list of hosts is possible only where there are namespaces. */
+const listed = [
+  { name: isRoot ? 'with a list of hosts, as root' : 'with a list of hosts', python },
+  ...(nobody === null ? [] : [{ ...AS_NOBODY, name: 'with a list of hosts, as nobody' }]),
+].map((user) => new Pass({ ...user, attempts: WITH_LIST, cgroups: true, plain: true, network: 'list' }));
 const ungrouped = new Pass({
   name: 'without control groups',
   attempts: WITHOUT_GROUPS,
@@ -41,7 +72,9 @@ const ungrouped = new Pass({
   cgroups: false,
   plain: false,
 });
-const passes = [own, nobody, ungrouped].filter((pass) => pass !== null);
+const commanded = commandPasses();
+const landlocked = landlockPasses();
+const passes = [own, nobody, ungrouped, ...listed, ...commanded, ...landlocked].filter((pass) => pass !== null);
 
 beforeAll(() => {
   // Side by side: most of each is waiting. What goes wrong is told by the tests that wait for it.
@@ -51,12 +84,17 @@ afterAll(printTable, PASS_MS);
 
 for (const pass of passes) {
   describe(`Attempts ${pass.options.name}`, () => {
-    beforeAll(() => void pass.run().catch(() => undefined)); // told by the tests, too
+    beforeAll(() => {
+      const together = [commanded, landlocked, listed].find((group) => group.includes(pass)) ?? [pass];
+      for (const each of together) each.run().catch(() => undefined); // told by the tests, too
+    });
 
     for (const attempt of pass.options.attempts) {
       test(`${attempt.id}: ${attempt.description}`, { timeout: PASS_MS }, async (context) => {
         const row = await rowOf(pass, attempt, context);
         if (row.confined.verdict === 'ABSENT') context.skip(row.confined.detail);
+        const reason = pass.options.open?.[attempt.id];
+        if (reason !== undefined) context.skip(`NOT HELD, BECAUSE ${reason}: ${row.confined.verdict}`);
         if (!pass.isGuarded(attempt)) context.skip(`NOT CONTAINED WITHOUT ${attempt.guard}: ${row.confined.verdict}`);
         expect(row).toMatchObject({ confined: { verdict: 'CONTAINED' }, next: 'works', neighbour: 'intact' });
         if (pass.options.plain) judgePlain(attempt, row, pass.isPrivileged);
@@ -69,7 +107,7 @@ for (const pass of passes) {
       expect(pass.leftovers).toEqual([]);
     });
 
-    test.runIf(pass.options.plain)('enough attempts get out where there are no walls', async (context) => {
+    test.runIf(pass === own || pass === nobody)('enough attempts get out where there are no walls', async (context) => {
       const out = (await rowsOf(pass, context)).filter(({ unconfined }) => unconfined?.verdict === 'ESCAPED');
       expect(out.length).toBeGreaterThanOrEqual(MUST_ESCAPE);
     });
@@ -86,6 +124,44 @@ test.runIf(isRoot && nobody === null)('root can try as nobody too', (context) =>
   if (!isRequired) context.skip(`NOT TRIED AS NOBODY: there is no ${SYSTEM_PYTHON}`);
   expect.fail(`there is no ${SYSTEM_PYTHON} to try as nobody`);
 });
+
+/** The same attempts, made by commands of the session. */
+function commandPasses(): Pass[] {
+  const common = { cgroups: true, plain: false, byCommands: true } as const;
+  const user = isRoot ? 'as root' : 'as an ordinary user';
+  const strong = new Pass({ name: `by commands, ${user}`, attempts: BY_COMMANDS, python, ...common });
+  if (!isExecutable(SYSTEM_PYTHON)) return [strong];
+  const name = `by commands at the level landlock, ${user}`;
+  const reachable = BY_COMMANDS.filter(({ group }) => AT_LANDLOCK.includes(group));
+  const weak = { name, attempts: reachable, python: SYSTEM_PYTHON, isolation: 'landlock', ...common } as const;
+  return [strong, new Pass(weak)];
+}
+
+/** Everybody has to reach the Python at that level, because sessions have no root of their own. */
+function landlockPasses(): Pass[] {
+  if (!isExecutable(SYSTEM_PYTHON)) return [];
+  const users = isRoot
+    ? [{ user: 'as root' }, { user: 'as nobody', identity: NOBODY }]
+    : [{ user: 'as an ordinary user' }];
+  const common = { python: SYSTEM_PYTHON, cgroups: true, plain: false, isolation: 'landlock' } as const;
+  return users.flatMap(({ user, ...identity }) => [
+    new Pass({
+      name: `at the level landlock, ${user}`,
+      attempts: attempts.filter(({ group }) => AT_LANDLOCK.includes(group)),
+      open: OPEN_AT_LANDLOCK,
+      ...common,
+      ...identity,
+    }),
+    new Pass({
+      name: `at the level landlock with a network, ${user}`,
+      attempts: attempts.filter(({ group }) => ['network', 'same_user'].includes(group)),
+      open: OPEN_WITH_NETWORK,
+      network: true,
+      ...common,
+      ...identity,
+    }),
+  ]);
+}
 
 /** An attempt must get out without walls, unless it needs what this user or this machine does not have. */
 function judgePlain({ notRun, needs }: Attempt, { unconfined }: Row, isPrivileged: boolean): void {

@@ -27,6 +27,13 @@ export interface PassOptions {
   readonly cgroups: boolean;
   /** Whether attempts are made without walls too. */
   readonly plain: boolean;
+  readonly isolation?: 'namespaces' | 'landlock';
+  /** Whether the session that attacks may use the network, or what is on a list. */
+  readonly network?: boolean | 'list';
+  /** Whether attempts are made by commands of the session instead of its Python. */
+  readonly byCommands?: boolean;
+  /** Attempts that are known to get out, with the reason. */
+  readonly open?: Readonly<Record<string, string>>;
 }
 
 /** A machine that cannot build the walls at all. */
@@ -91,6 +98,7 @@ export class Pass {
   /** Runs the table in a process; what it said on stderr. */
   async #listen(directory: string): Promise<string> {
     const { identity, python, attempts, cgroups, plain } = this.options;
+    const { isolation = 'namespaces', network = false, byCommands = false } = this.options;
     const { node, runner } = place(directory, identity);
     const only = attempts.flatMap(({ id }) => ['--only', id]);
     const flags = [
@@ -102,6 +110,12 @@ export class Pass {
       cgroups ? 'yes' : 'no',
       '--plain',
       plain ? 'yes' : 'no',
+      '--isolation',
+      isolation,
+      '--network',
+      network === 'list' ? 'list' : network ? 'yes' : 'no',
+      '--commands',
+      byCommands ? 'yes' : 'no',
     ];
     const child = spawn(node, [runner, ...flags, ...only], {
       cwd: directory,

@@ -50,6 +50,8 @@ async function judge(attempt: Attempt, { world, host, output, problems, outputBy
       return (await world.isIntact()) ? contained() : escaped('planted files were changed');
     case 'listener':
       return (await world.canConnect(host.freePort)) ? escaped('the host could connect') : contained();
+    case 'signalled':
+      return (await world.wasSignalled()) ? escaped('another process was signalled') : contained();
     case 'close':
     case 'leftover':
       return (await countMarked(host.mark, (count) => count > 0)) > 0 ? escaped('a process is left') : contained();

@@ -23,6 +23,11 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
     /** Whether attempts are made without walls too. */
     plain: { type: 'string', default: 'yes' },
+    isolation: { type: 'string', default: 'namespaces' },
+    /** Whether the session that attacks may use the network: yes, no, or a list. */
+    network: { type: 'string', default: 'no' },
+    /** Whether attempts are made by commands of the session instead of its Python. */
+    commands: { type: 'string', default: 'no' },
   },
 });
 const { directory = '', python = 'python3' } = values;
@@ -44,7 +49,11 @@ async function runTable(inner: World, outer: World): Promise<void> {
   const cacheDir = path.join(dataDir, 'cache');
   let arena: Arena;
   try {
-    arena = await Arena.open({ python, dataDir, cacheDir, cgroups: values.cgroups === 'yes' }, inner);
+    const isolation = values.isolation === 'landlock' ? 'landlock' : 'namespaces';
+    const cgroups = values.cgroups === 'yes';
+    const network = values.network === 'list' ? 'list' : values.network === 'yes';
+    const byCommands = values.commands === 'yes';
+    arena = await Arena.open({ python, dataDir, cacheDir, cgroups, isolation, network, byCommands }, inner);
   } catch (error) {
     if (!(error instanceof VivariumError && error.code === 'SANDBOX_UNAVAILABLE')) throw error;
     tell({ type: 'unavailable', problem: error.message });

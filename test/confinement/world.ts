@@ -3,14 +3,20 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { readdirSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type AddressInfo, type Server } from 'node:net';
-import { hostname, networkInterfaces } from 'node:os';
+import { constants, hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { NetworkSetting } from '../../src/config.ts';
 import { programWith, type Host } from './attempts.ts';
+import { respond, startListedServer } from './listed-server.ts';
+import { startNaiveProxies } from './naive-proxy.ts';
 
 const GREETING = 'greetings from the host';
+/** What the other program notes of a signal that is sent after all others. */
+const LAST_SIGNAL = `${constants.signals.SIGPWR}\n`;
+const PATIENCE_MS = 10_000;
 const SYSCALLS = new URL('../../python/_vivarium/confine/syscalls.json', import.meta.url);
 
 export interface WorldOptions {
@@ -35,6 +41,7 @@ export class World implements AsyncDisposable {
   readonly #id = randomBytes(4).toString('hex');
   readonly #canaries = new Map<string, string>();
   #facts: Host = {};
+  #victimPid = 0;
 
   private constructor(options: WorldOptions) {
     this.#options = options;
@@ -54,9 +61,41 @@ export class World implements AsyncDisposable {
     return { ...this.#facts, canary, mark: newMark(), freePort: await freePort(), ...more };
   }
 
+  /** A list with every name and one address: what it leaves to reach is what the address rules let through. */
+  get list(): Exclude<NetworkSetting, boolean> {
+    const { port, port6, webPort, addressPort, listedPort } = this.#facts;
+    const ports = [port, port6, webPort, addressPort, listedPort].filter((one) => one !== 0);
+    const allow = [...ports.map((one) => `*:${String(one)}`), `127.0.0.1:${String(listedPort)}`];
+    return { allow, deny: [], log: true };
+  }
+
+  /** A program that fails unless the listed server is reached. */
+  get reachListed(): string {
+    const url = `http://127.0.0.1:${String(this.#facts['listedPort'])}/`;
+    return `import urllib.request\nassert urllib.request.urlopen("${url}", timeout=5).read() == b"listed"`;
+  }
+
   /** A directory of the user's own. */
   get directory(): string {
     return this.#options.directory;
+  }
+
+  /** A directory of the user's own that a session may be allowed to read. */
+  get readableDirectory(): string {
+    return path.join(this.#options.directory, 'readable');
+  }
+
+  /** Whether a signal has reached the other program since this was last asked. */
+  async wasSignalled(): Promise<boolean> {
+    const file = path.join(this.#options.directory, 'neighbour', 'signals');
+    process.kill(this.#victimPid, 'SIGPWR');
+    let noted = '';
+    for (const deadline = performance.now() + PATIENCE_MS; !noted.endsWith(LAST_SIGNAL); await sleep(5)) {
+      if (performance.now() > deadline) throw new Error('the other program does not answer signals any more');
+      noted = await readFile(file, 'utf8');
+    }
+    await truncate(file);
+    return noted !== LAST_SIGNAL;
   }
 
   canaryPath(name: string): string {
@@ -104,7 +143,17 @@ export class World implements AsyncDisposable {
     const tmp = `/tmp/canary-${this.#id}`;
     await this.#plant('tmp', tmp);
     this.#stack.defer(() => rm(tmp, { force: true }));
-    this.#facts = { ...this.#facts, home, hostname: hostname(), dataDir: this.#options.dataDir };
+    const belongings = await this.#plantBelongings(home);
+    this.#facts = { ...this.#facts, home, hostname: hostname(), dataDir: this.#options.dataDir, belongings };
+  }
+
+  async #plantBelongings(home: string): Promise<Host> {
+    const closed = path.join(home, `belonging-${this.#id}`);
+    const readable = path.join(this.readableDirectory, 'library.py');
+    await mkdir(this.readableDirectory);
+    for (const file of [closed, readable]) await writeFile(file, 'of the user', { mode: 0o644 });
+    await symlink(closed, `${closed}-link`);
+    return { closed, readable };
   }
 
   async #plant(name: string, file: string): Promise<void> {
@@ -128,15 +177,20 @@ export class World implements AsyncDisposable {
       dockerSocket,
       syscalls: JSON.parse(readFileSync(SYSCALLS, 'utf8')) as unknown,
     };
+    const webPort = portOf(await this.#serve({ host: '127.0.0.1', port: 0 }, respond('200 OK', GREETING)));
+    const elsewhere = `http://127.0.0.1:${webPort}/`;
+    const listedPort = await startListedServer(this.#stack, { greeting: GREETING, elsewhere });
+    const proxies = await startNaiveProxies(this.#stack);
+    this.#facts = { ...this.#facts, webPort, listedPort, proxies };
     await this.#serve({ path: `\0${abstract}` });
     await this.#serve({ path: dockerSocket });
     await chmod(dockerSocket, 0o777);
   }
 
-  async #serve(where: { path: string } | { host: string; port: number }): Promise<Server> {
+  async #serve(where: { path: string } | { host: string; port: number }, words = GREETING): Promise<Server> {
     const server = createServer((socket) => {
       socket.on('error', () => socket.destroy());
-      socket.end(GREETING);
+      socket.end(words);
     });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(where, resolve));
     this.#stack.defer(() => void server.close());
@@ -168,9 +222,11 @@ export class World implements AsyncDisposable {
       cwd: workspace,
       env: { ...process.env, VICTIM_SECRET: secret },
       stdio: ['pipe', 'pipe', 'inherit'],
+      detached: true, // what is done to its process group must not concern the test
     });
     this.#stack.defer(() => end(child));
     const facts = JSON.parse(await firstLine(child)) as Victim;
+    this.#victimPid = facts.pid;
     const neighbour = { name, port: settle[1], key: settle[2], workspace };
     this.#facts = { ...this.#facts, victim: { ...facts, mark }, neighbour, datagramSocket };
   }

@@ -14,6 +14,8 @@ export interface Capabilities {
   readonly tracebackOf: (line: number) => RegExp;
   /** The death of a process is noticed within this time. */
   readonly noticesDeathMs: number;
+  /** Commands of the system run beside the interpreter. */
+  readonly runsCommands: boolean;
   /** Closing the host closes its sessions; otherwise they live on where they are. */
   readonly ownsSessions: boolean;
 }

@@ -25,6 +25,7 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     level: 'jupyter',
     tracebackOf: (line) => new RegExp(`Cell In\\[\\d+\\], line ${line}\\n`, 'u'),
     noticesDeathMs: 15_000, // the server looks every three seconds; the time limit is twice that
+    runsCommands: false,
     ownsSessions: true,
   });
 });

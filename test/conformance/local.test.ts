@@ -7,5 +7,6 @@ conformance('the local engine', (caps) => hostTestbed({ ...caps }), {
   level: 'namespaces',
   tracebackOf: (line) => new RegExp(`File "<cell \\d+>", line ${line}, in <module>`, 'u'),
   noticesDeathMs: 2000,
+  runsCommands: true,
   ownsSessions: true,
 });

@@ -144,6 +144,13 @@ export function testState({ capabilities, shared, open }: Context): void {
     expect(state.unprotected === undefined).toBe(capabilities.restoresState);
   });
 
+  test('a host that cannot restore the state says once what to do about that', async () => {
+    await using session = await open();
+    const [first, second] = [await session.runCode('a = 1'), await session.runCode('b = 2')];
+    expect(first.state.remedy === undefined).toBe(capabilities.restoresState);
+    expect(second.state.remedy).toBeUndefined();
+  });
+
   test.runIf(capabilities.rollsBack)('rollback undoes the last run', async () => {
     await using session = await open();
     await session.runCode('value = 1');
@@ -159,7 +166,7 @@ export function testState({ capabilities, shared, open }: Context): void {
   });
 
   test('reset gives a fresh interpreter on the same files, and runs the init code again', async () => {
-    await using session = await open({ environment: { GREETING: 'hello' }, initCode: "open('inits', 'a').write('x')" });
+    await using session = await open({ env: { GREETING: 'hello' }, initCode: "open('inits', 'a').write('x')" });
     await session.runCode("value = 1\nopen('kept.txt', 'w').write('kept')");
     await session.reset();
     expect(await evaluate(session, "'value' in globals(), open('kept.txt').read()")).toBe("(False, 'kept')");
@@ -181,6 +188,26 @@ export function testState({ capabilities, shared, open }: Context): void {
       { name: 'number', type: 'int', description: '42' },
       { name: 'words', type: 'list', description: 'list of 2' },
     ]);
+  });
+
+  test('code is completed with what the session holds, and nothing is changed by that', async () => {
+    await using session = await open();
+    await session.runCode("price = 1\nprices = {'north': 2}\nimport json, sys\nmodules = set(sys.modules)");
+    expect(await session.complete('pri')).toEqual({ matches: ['price', 'prices', 'print'], start: 0, end: 3 });
+    expect(await session.complete('🙂 = pric + 1', 9)).toEqual({ matches: ['price', 'prices'], start: 5, end: 9 });
+    expect((await session.complete('x = json.dum')).matches).toEqual(['dump', 'dumps']);
+    expect(await session.complete('prices["no')).toEqual({ matches: ['north"]'], start: 8, end: 10 });
+    expect((await session.complete('import colors')).matches).toEqual(['colorsys']);
+    expect(await session.complete('f().x')).toEqual({ matches: [], start: 5, end: 5 });
+    expect(await session.complete('')).toMatchObject({ start: 0, end: 0 });
+    expect((await session.runCode('set(sys.modules) - modules')).results[0]?.data['text/plain']).toBe('set()');
+    for (const cursor of [-1, 1.5, 5]) {
+      await expect(session.complete('four', cursor)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    }
+  });
+
+  test('a program has no arguments, and does not see those of its interpreter', async () => {
+    expect(await evaluate(shared(), "__import__('sys').argv")).toBe("['']");
   });
 
   test('variables and context are set from outside', async () => {
@@ -250,6 +277,32 @@ export function testTurns({ shared, open }: Context): void {
     expect(await evaluate(shared(), 'order')).toBe('[1, 2]');
   });
 
+  test('a run has the id that it is given, and its listener gets every event in turn', async () => {
+    const events: Event[] = [];
+    let isBusy = false;
+    const onEvent = async (event: Event): Promise<void> => {
+      expect(isBusy).toBe(false);
+      isBusy = true;
+      await new Promise((resolve) => setImmediate(resolve));
+      events.push(event);
+      isBusy = false;
+    };
+    const executionId = `chosen-${Date.now()}`;
+    const execution = await shared().runCode('print("a", flush=True)\n1 + 1', { executionId, onEvent });
+    expect(execution.id).toBe(executionId);
+    expect(events.map(({ type }) => type)).toEqual(['output', 'result', 'done']);
+    expect(events.at(-1)).toMatchObject({ summary: { id: executionId, outcome: { status: 'succeeded' } } });
+  });
+
+  test('a listener that throws stops the program', async () => {
+    const onEvent = (): never => {
+      throw new RangeError('that is enough');
+    };
+    const endless = 'while True: print("x", flush=True)';
+    await expect(shared().runCode(endless, { onEvent })).rejects.toThrow('that is enough');
+    expect(await evaluate(shared(), '1 + 1')).toBe('2');
+  });
+
   test('a full queue refuses, and so does a busy session where the caller does not want to wait', async () => {
     await using session = await open();
     const events = session.stream(ASLEEP);
@@ -261,5 +314,35 @@ export function testTurns({ shared, open }: Context): void {
     await events.return();
     await Promise.all(waiting);
     expect(await session.info()).toMatchObject({ status: 'idle', queued: 0 });
+  });
+}
+
+export function testCommands({ capabilities, shared, open }: Context): void {
+  test.runIf(capabilities.runsCommands)('a command reads, prints and ends, on the files of the session', async () => {
+    await shared().runCode("open('for-command.txt', 'w').write('written by Python')");
+    const result = await shared().exec(['sh', '-c', 'cat for-command.txt -; exit 3'], { input: ', and input' });
+    expect(result).toMatchObject({ exitCode: 3, stdout: 'written by Python, and input', stderr: '', timedOut: false });
+    expect(await shared().exec(['no-such-program'])).toMatchObject({ exitCode: 127 });
+  });
+
+  test.runIf(capabilities.runsCommands)('a command runs beside code, is written to, and is killed', async () => {
+    await using session = await open();
+    const running = whileRunning(session, {}, async () => {
+      const { promise: answered, resolve } = Promise.withResolvers<string>();
+      const command = await session.spawn(['cat'], { onOutput: ({ text }) => resolve(text) });
+      await command.write('hello');
+      expect(await answered).toBe('hello');
+      expect(await command.kill()).toBe(true);
+      expect(await command.result).toMatchObject({ exitCode: null, signal: 'SIGKILL', stdout: 'hello' });
+      await session.interrupt();
+    });
+    expect((await running).outcome.status).toBe('cancelled');
+  });
+
+  test.runIf(!capabilities.runsCommands)('a command is refused with the reason', async () => {
+    await expect(shared().exec(['true'])).rejects.toMatchObject({
+      code: 'SANDBOX_UNAVAILABLE',
+      message: expect.stringContaining('Jupyter kernel') as string,
+    });
   });
 }

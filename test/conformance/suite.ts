@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { Session, SessionOptions } from '../../src/index.ts';
 import { CAPS, LIMITS, type Capabilities, type Context, type StartTestbed, type Testbed } from './context.ts';
 import { testArtifacts, testClients, testKeys, testLife } from './host-cases.ts';
-import { testFiles, testResults, testState, testStopping, testTurns } from './session-cases.ts';
+import { testCommands, testFiles, testResults, testState, testStopping, testTurns } from './session-cases.ts';
 
 const PARTS = {
   results: testResults,
@@ -14,6 +14,7 @@ const PARTS = {
   state: testState,
   files: testFiles,
   turns: testTurns,
+  commands: testCommands,
   artifacts: testArtifacts,
   keys: testKeys,
   clients: testClients,

@@ -1,16 +1,20 @@
 /** `npm run docs:check`: everything that README.md and docs/*.md show is run as it is written. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHost, type Host } from '../../src/index.ts';
 import { loadConfiguration } from '../../src/service.ts';
+import { installE2bSdk } from '../support/e2b-sdk.ts';
 import { installJupyter, TestJupyterServer } from '../support/jupyter-server.ts';
 import { OpenAIServer } from '../support/openai-server.ts';
 import { askForPostgres, createDatabase } from '../support/postgres/postgres.ts';
+import { Wheelhouse } from '../support/wheelhouse.ts';
 import { hasLines, matchesOutput, promisedLines } from './expected.ts';
 import { answer } from './model.ts';
-import { anchorsOf, cellsOf, linksOf, readPages, ROOT, type Page, type Snippet } from './pages.ts';
+import { anchorsOf, cellsOf, isServed, linksOf, readPages, ROOT, type Page, type Snippet } from './pages.ts';
 import { Project, type Printed } from './project.ts';
 
 const PAGE_TIMEOUT_MS = 300_000;
@@ -28,8 +32,10 @@ describe('The programs of', () => {
 
   beforeAll(async () => {
     const model = stack.use(await OpenAIServer.start(answer));
-    const variables = { ...model.environment, ...(await jupyter(stack)), ...(await postgres()) };
+    const servers = { ...model.environment, ...(await jupyter(stack)), ...(await postgres()) };
+    const variables = { ...servers, ...(await packageIndex(stack)) };
     project = stack.use(await Project.create(variables));
+    await addE2bSdk(project);
     host = stack.use(await createHost({ dataDir: await project.makeDataDirectory('python') }));
   }, PAGE_TIMEOUT_MS);
   afterAll(() => stack.disposeAsync());
@@ -40,6 +46,7 @@ describe('The programs of', () => {
 
   for (const page of pages.filter(({ snippets }) => snippets.length > 0)) {
     test.concurrent(`${page.file} run and print what it shows`, { timeout: PAGE_TIMEOUT_MS }, async (context) => {
+      if (isServed(page)) await project.serve(page);
       const problems: string[] = [];
       const skipped: string[] = [];
       for (const snippet of page.snippets) {
@@ -59,7 +66,7 @@ describe('The programs of', () => {
       case 'sh':
         return project.runShell(page, snippet);
       case 'python':
-        return runPython(host, page, snippet);
+        return isServed(page) ? project.runPython(page, snippet) : runPython(host, page, snippet);
       case 'yaml':
         return parsed(() => loadConfiguration({ text: snippet.code, environment: { JUPYTER_TOKEN: 'token' } }));
       case 'json':
@@ -121,6 +128,22 @@ async function jupyter(stack: AsyncDisposableStack): Promise<Record<string, stri
   if ('problem' in installation) return absent('JUPYTER_URL', installation.problem);
   const { access } = stack.use(await TestJupyterServer.start(installation.python));
   return { JUPYTER_URL: access.url, JUPYTER_TOKEN: access.token };
+}
+
+/** `python` of the pages is one that has E2B's SDK. */
+async function addE2bSdk(project: Project): Promise<void> {
+  const installation = await installE2bSdk();
+  if ('problem' in installation) absent('e2b_code_interpreter', installation.problem);
+  else await project.addCommand('python', installation.python);
+}
+
+/** Stands for the packages that pages install. */
+async function packageIndex(stack: AsyncDisposableStack): Promise<Record<string, string>> {
+  const root = await mkdtemp(path.join(tmpdir(), 'vivarium-docs-index-'));
+  stack.defer(() => rm(root, { recursive: true, force: true }));
+  const house = await Wheelhouse.open(root);
+  await house.add({ name: 'shapely', version: '2.1.2' });
+  return house.index;
 }
 
 async function postgres(): Promise<Record<string, string>> {

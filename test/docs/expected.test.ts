@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hasLines, matchesOutput, promisedLines } from './expected.ts';
-import { cellsOf, linksOf, snippetsOf } from './pages.ts';
+import { cellsOf, isServed, linksOf, snippetsOf } from './pages.ts';
 import { withoutSetUpLines } from './set-up-lines.ts';
 
 describe('output', () => {
@@ -40,6 +40,14 @@ describe('a page', () => {
     expect(() => snippetsOf('page.md', '```rust\nfn main() {}\n```\n')).toThrow('rust');
     expect(() => snippetsOf('page.md', '```text\n1\n```\n')).toThrow('page.md:2');
     expect(() => snippetsOf('page.md', '```sh\ntrue\n```\n\nIt prints:\n\n```text\n1\n```\n')).toThrow('page.md:8');
+  });
+
+  test('is served if it says `vivarium serve` by itself', () => {
+    const served = (script: string): boolean =>
+      isServed({ file: 'page.md', name: 'page', text: '', snippets: [{ language: 'sh', line: 1, code: script }] });
+    expect(served('vivarium serve # in another terminal\n')).toBe(true);
+    expect(served('vivarium serve --port 0 &\nvivarium doctor\n')).toBe(false);
+    expect(withoutSetUpLines('vivarium serve\nexport VIVARIUM_URL=http://127.0.0.1:8000\nls\n')).toBe('ls\n');
   });
 
   test('has cells and links', () => {

@@ -21,12 +21,22 @@ const TURNS: readonly Turn[] = [
     call: { calls: [{ name: 'look_up', arguments: { article: 'A-17' } }] },
     answer: 'A-17 costs 12.5.',
   },
+  {
+    asked: 'product of 6 and 7',
+    call: python('run_python_code', 'print(6 * 7)'),
+    answer: 'The product is 42.',
+  },
   { asked: 'Remember that x', call: python('run_python_code', 'x = 6 * 7'), answer: 'I do.' },
   { asked: 'What is x?', call: python('run_python_code', 'print(x)'), answer: 'x is 42.' },
   {
     asked: 'Which month sold most?',
     call: python('run_python_code', 'import pandas as pd\npd.read_csv("sales.csv").sort_values("sold").month.iloc[-1]'),
     answer: 'June sold most.',
+  },
+  {
+    asked: 'Draw what each month sold',
+    call: python('run_python_code', 'import pandas as pd\npd.read_csv("sales.csv").plot.bar(x="month", y="sold")'),
+    answer: 'The chart shows one bar for each month.',
   },
 ];
 

@@ -33,6 +33,14 @@ export function readPages(): Page[] {
   });
 }
 
+/** A page that tells its reader to start a server. Its programs, those in Python too, are clients of one. */
+export function isServed({ snippets }: Page): boolean {
+  return snippets.some(({ language, code }) => language === 'sh' && SERVE.test(code));
+}
+
+/** By itself: it runs until it is stopped. */
+export const SERVE = /^vivarium serve(?: +#.*)?$/mu;
+
 const FENCE = /^(?<fence>`{3,})(?<info>[^\n]*)\n(?<code>.*?)^\k<fence>$/gmsu;
 
 /** Blocks that nothing can run or parse are errors. */

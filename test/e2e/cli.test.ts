@@ -1,38 +1,15 @@
 /** The command line as a shell sees it: real processes, real Python. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { onTestFinished, test } from 'vitest';
+import { ENV, finish, MAIN, ROOT, scratch, start, vivarium } from '../support/command-line.ts';
 import { Terminal } from '../support/terminal.ts';
-
-const ROOT = path.resolve(import.meta.dirname, '../..');
-const MAIN = path.join(ROOT, 'src/cli/main.ts');
-const ENV = { ...process.env, NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node') };
-
-interface Finished {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [MAIN, ...args], { env: { ...ENV, ...env } });
-}
-
-async function finish(child: ChildProcessWithoutNullStreams, input = ''): Promise<Finished> {
-  child.stdin.end(input);
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { code: child.exitCode, stdout, stderr };
-}
-
-function vivarium(args: readonly string[], { input = '', env = {} } = {}): Promise<Finished> {
-  return finish(start(args, env), input);
-}
+import { descendants, roleOf } from './engine/processes.ts';
 
 async function untilSaid(stream: Readable, words: string): Promise<string> {
   let said = '';
@@ -61,11 +38,6 @@ class Transcript {
   }
 }
 
-async function scratch(): Promise<AsyncDisposable & { path: string }> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'vivarium-cli-'));
-  return { path: directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
-}
-
 /** A part of a JSON document, whatever it is. */
 function part(json: string, ...keys: readonly string[]): unknown {
   let value: unknown = JSON.parse(json);
@@ -91,19 +63,19 @@ test('a program that raises ends with 1 and its traceback on stderr', async () =
 test('sys.exit speaks to the shell, not to people', async () => {
   assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(0)']), { code: 0, stdout: '', stderr: '' });
   assert.deepEqual(await vivarium(['run', '-c', 'import sys; sys.exit(3)']), { code: 3, stdout: '', stderr: '' });
-  assert.deepEqual(await vivarium(['run', '-c', 'exit(-1)', '--json']).then(({ code }) => code), 255);
+  assert.deepEqual(await vivarium(['run', '--json', '-c', 'exit(-1)']).then(({ code }) => code), 255);
   assert.deepEqual(await vivarium(['run', '-c', 'exit(256)']), { code: 1, stdout: '', stderr: '' });
   assert.deepEqual(await vivarium(['run', '-c', 'exit("bye")']), { code: 1, stdout: '', stderr: 'bye\n' });
 });
 
 test('a program that takes too long ends with 124', async () => {
-  const { code, stderr } = await vivarium(['run', '-c', 'while True: pass', '--timeout-ms', '300']);
+  const { code, stderr } = await vivarium(['run', '--timeout-ms', '300', '-c', 'while True: pass']);
   assert.equal(code, 124);
   assert.match(stderr, /vivarium: timed out after 300 ms\n$/);
 });
 
 test('a program without enough memory ends with 137', async () => {
-  const { code, stderr } = await vivarium(['run', '-c', 'x = bytearray(10**9)', '--memory-mb', '128']);
+  const { code, stderr } = await vivarium(['run', '--memory-mb', '128', '-c', 'x = bytearray(10**9)']);
   assert.equal(code, 137);
   assert.match(stderr, /vivarium: out of memory: the limit is 128 MB\n$/);
 });
@@ -117,12 +89,11 @@ test('a program that crashes ends with 137', async () => {
 test.each([
   [['run']],
   [['run', '--nonsense']],
-  [['run', '-c', '1', 'file.py']],
-  [['run', '-c', '1', '--timeout-ms', 'soon']],
-  [['run', '-c', '1', '--memory-mb', '1']],
-  [['run', '-c', '1', '--echo', 'loud']],
-  [['run', '-c', '1', '--mount', 'nowhere']],
-  [['run', '-c', '1', '--mount', '/no/such/place:/data']],
+  [['run', '--timeout-ms', 'soon', '-c', '1']],
+  [['run', '--memory-mb', '1', '-c', '1']],
+  [['run', '--echo', 'loud', '-c', '1']],
+  [['run', '--mount', 'nowhere', '-c', '1']],
+  [['run', '--mount', '/no/such/place:/data', '-c', '1']],
   [['run', '/no/such/file.py']],
   [['dance']],
 ])('bad use ends with 2 and says what to do: %j', async (args) => {
@@ -135,11 +106,11 @@ test.each([
 test('a bad environment variable is bad use, and a flag wins over it', async () => {
   const env = { VIVARIUM_ISOLATION: 'paper' };
   assert.equal((await vivarium(['run', '-c', '1'], { env })).code, 2);
-  assert.equal((await vivarium(['run', '-c', '1', '--isolation', 'namespaces'], { env })).code, 0);
+  assert.equal((await vivarium(['run', '--isolation', 'namespaces', '-c', '1'], { env })).code, 0);
 });
 
 test('without a Python the code is 3', async () => {
-  const { code, stderr } = await vivarium(['run', '-c', '1', '--python', '/bin/false']);
+  const { code, stderr } = await vivarium(['run', '--python', '/bin/false', '-c', '1']);
   assert.equal(code, 3);
   assert.match(stderr, /^error: .+\nhint: .*--python/);
 });
@@ -167,6 +138,16 @@ test('output comes while the program runs, and Ctrl-C ends it with 130', async (
   assert.match(stderr, /KeyboardInterrupt\n$/);
 });
 
+test('SIGUSR1 opens no debugger, and ends none of the processes that were started', async () => {
+  const child = start(['repl']);
+  child.stdin.write('print("first")\n');
+  await untilSaid(child.stdout, 'first\n');
+  const started = descendants(child.pid).filter((one) => !['worker', 'other'].includes(roleOf(one)));
+  assert.deepEqual(new Set(started.map(roleOf)), new Set(['outside', 'zygote', 'builder', 'surveyor', 'pid 1']));
+  for (const { pid } of [{ pid: child.pid ?? 0 }, ...started]) process.kill(pid, 'SIGUSR1');
+  assert.deepEqual(await finish(child, 'print("second")\n'), { code: 0, stdout: 'second\n', stderr: '' });
+});
+
 test('a reader that goes away ends the program without a word', async () => {
   const child = start(['run', '-c', 'while True: print("y" * 1000)']);
   await once(child.stdout, 'data');
@@ -181,7 +162,7 @@ test('a lot of output comes through whole', async () => {
 });
 
 test('a program can come from standard input, and its last value be shown', async () => {
-  assert.deepEqual(await vivarium(['run', '-', '--echo', 'last'], { input: '20 + 22\n' }), {
+  assert.deepEqual(await vivarium(['run', '--echo', 'last', '-'], { input: '20 + 22\n' }), {
     code: 0,
     stdout: '42\n',
     stderr: '',
@@ -257,7 +238,7 @@ test('a program may colour the terminal and give it no orders; a pipe gets what 
   const piped = await vivarium(['run', '-c', code]);
   assert.equal(piped.stdout, '\u001B[31mred\u001B[2J\u001B]0;title\u0007\n');
   const terminal = new Terminal([MAIN, 'run', '-c', code], ENV);
-  const said = await terminal.until('--output-dir keeps files');
+  const said = await terminal.until('keeps files');
   assert.ok(said.startsWith('\u001B[31mred\\u{1b}[2J\\u{1b}]0;title\\u{7}\r\n\u001B[0m'), said);
   assert.ok(said.includes('ValueError: \\u{1b}[5n'), said);
   assert.match(said, /vivarium: lost\.txt: gone with the session/);
@@ -278,10 +259,10 @@ test('a mount is read-only unless it says rw', async () => {
   await writeFile(path.join(directory.path, 'in.txt'), 'given');
   const read = 'print(open("/data/in.txt").read())';
   const write = 'open("/data/out.txt", "w").write("made")';
-  const readOnly = await vivarium(['run', '-c', `${read}\n${write}`, '--mount', `${directory.path}:/data`]);
+  const readOnly = await vivarium(['run', '--mount', `${directory.path}:/data`, '-c', `${read}\n${write}`]);
   assert.deepEqual([readOnly.code, readOnly.stdout], [1, 'given\n']);
   assert.match(readOnly.stderr, /Read-only file system|Permission denied/);
-  const writable = await vivarium(['run', '-c', write, '--mount', `${directory.path}:/data:rw`]);
+  const writable = await vivarium(['run', '--mount', `${directory.path}:/data:rw`, '-c', write]);
   assert.equal(writable.code, 0, writable.stderr);
   assert.equal(await readFile(path.join(directory.path, 'out.txt'), 'utf8'), 'made');
 });

@@ -21,8 +21,8 @@ const LIMITS = Limits.parse({ timeoutMs: 30_000, graceMs: 300 });
 const installation = await installJupyter();
 const python = 'python' in installation ? installation.python : '';
 
-test('the server of compose.yaml wants a token, listens to this machine alone and is not root', async () => {
-  const file = path.join(import.meta.dirname, '..', '..', 'compose.yaml');
+test('the server of compose.jupyter.yaml wants a token, listens to this machine alone and is not root', async () => {
+  const file = path.join(import.meta.dirname, '..', '..', 'compose.jupyter.yaml');
   const { jupyter } = (parseYaml(await readFile(file, 'utf8')) as { services: Record<string, object> }).services;
   expect(jupyter).toMatchObject({
     environment: { JUPYTER_TOKEN: expect.stringMatching(/^\$\{JUPYTER_TOKEN:\?/u) as string },
@@ -55,6 +55,21 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
   test('magics and shell lines of notebooks work', async () => {
     const { logs } = await subject.run('!echo from the shell\n%alias_magic t timeit');
     expect(logs.stdout).toContain('from the shell');
+  });
+
+  test('input for a run is refused, and the kernel keeps its own', async () => {
+    await expect(subject.run('input()', { stdin: 'x' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    expect((await subject.run('input()')).error?.name).toBe('StdinNotImplementedError');
+  });
+
+  test('a model reads the content of displays, and no frames or paths of libraries', async () => {
+    const shown = await subject.run(
+      'from IPython.display import Markdown, JSON\nprint("first")\ndisplay(Markdown("**bold**"))\ndisplay(JSON({"a": 1}))\nprint("last")',
+    );
+    expect(forModel(shown)).toMatch(/^first\n\*\*bold\*\*\n\{"a": ?1\}\nlast(?:\n|$)/u);
+    const text = forModel(await subject.run('import json\njson.loads("{")'));
+    expect(text).toMatch(/json\.loads\("\{"\)\n\n {2}… 3 frames in json\n\nJSONDecodeError: /u);
+    expect(text).not.toMatch(/\/lib\/|site-packages/u);
   });
 
   test('the names of our modules are not in the way of the program', async () => {
@@ -248,6 +263,22 @@ describe.runIf('python' in installation)('On a Jupyter server', () => {
     await bereft.session.close();
   });
 
+  test('a server without a token works, which the isolation names; of several kernels the first that it has is used', async () => {
+    await using open = await TestJupyterServer.start(python, { hasToken: false });
+    await using own = await startJupyterEngine({ url: open.access.url, kernelName: ['fortran', 'python3'] });
+    expect(own.kernelName).toBe('python3');
+    expect(own.isolation.missing).toContainEqual(
+      expect.stringMatching(/^token: .*does not ask for a token/u) as string,
+    );
+    expect(engine.isolation.missing.join()).not.toContain('token:');
+    await using guest = await openOn(own);
+    expect((await guest.run('print(6 * 7)')).logs.stdout).toBe('42\n');
+    await expect(startJupyterEngine({ url: server.access.url })).rejects.toMatchObject({
+      code: 'JUPYTER_REFUSED',
+      message: expect.stringContaining('asks for a token, and none was given (HTTP 403)') as string,
+    });
+  });
+
   test('what cannot work is refused at the start, each with its reason', async () => {
     const start = (options: object): Promise<unknown> => startJupyterEngine({ ...server.access, ...options });
     const refusal = (code: string, words: RegExp): object => ({
@@ -292,7 +323,7 @@ async function openOn(engine: Engine, options: Partial<OpenOptions> = {}): Promi
     mounts: [],
     network: false,
     readOnly: false,
-    environment: {},
+    env: {},
     twins: true,
   };
   return new Subject(await engine.open({ ...fixed, ...options }), LIMITS);

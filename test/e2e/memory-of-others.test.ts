@@ -52,7 +52,7 @@ async function useEverything(size: number): Promise<void> {
   await using session = await host.createSession({
     id: canary('id', 10 * size),
     clientId,
-    environment: { [`KEY_${canary('variable').replaceAll('-', '_')}`]: canary('value', 700 * size) },
+    env: { [`KEY_${canary('variable').replaceAll('-', '_')}`]: canary('value', 700 * size) },
     mounts: [{ source, target: `/${longPath('target', size)}`, writable: size % 2 === 0 }],
     initCode: `init = "${canary('init', 300 * size)}"`,
   });

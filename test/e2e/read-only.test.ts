@@ -53,11 +53,14 @@ describe('at the level landlock', () => {
     using directory = new DataDirectory(0o755);
     await using host = await openAt(directory);
     await using session = await host.createSession({ readOnly: true });
-    // Landlock has no right for a change of mode.
+    // A change of mode has no effect, and says nothing.
     await expectUnchangeable(
       session,
       Object.keys(ATTEMPTS).filter((name) => name !== 'a mode'),
     );
+    const mode = 'print(oct(os.stat("data.csv").st_mode))';
+    const changed = await session.runCode(`import os\n${mode}\nos.chmod("data.csv", 0o777)\n${mode}`);
+    expect(new Set(changed.logs.stdout.trim().split('\n')).size).toBe(1);
     const { logs } = await session.runCode(`
 import tempfile, wave
 with tempfile.NamedTemporaryFile() as file: file.write(b'x')

@@ -346,7 +346,7 @@ total / 0`);
   expect(text).toContain('red');
   expect(text).not.toContain('\x1b');
   expect(text).toContain('[figure "Growth": line chart]');
-  expect(text).toContain('report.txt (1 bytes)');
+  expect(text).toContain('report.txt (1 byte)');
   expect(text).toContain('ZeroDivisionError: division by zero');
   expect(text).toContain('added total');
   expect(text).not.toContain('iVBOR');

@@ -9,6 +9,15 @@ const PAGE = path.resolve(import.meta.dirname, '../../docs/twins.md');
 const INSTALL_TIMEOUT_MS = 360_000;
 const USE_TIMEOUT_MS = 60_000;
 const COUNT = '\nimport os; print(len(os.listdir("/proc/self/task")))';
+const NUMBERS = `
+import cv2, numba, numexpr, polars, pyarrow
+numbers = {
+    "polars": polars.thread_pool_size(),
+    "opencv": cv2.getNumThreads(),
+    "numba": numba.config.NUMBA_NUM_THREADS,
+    "pyarrow": pyarrow.cpu_count(),
+    "numexpr": numexpr.get_num_threads(),
+}`;
 const isRequired = process.env['CI'] === 'true';
 
 let started: Host | { readonly problem: string };
@@ -42,6 +51,13 @@ for (const program of PROGRAMS) {
 test('the table has no other rows', () => {
   expect(tableRows().map(([name]) => name)).toEqual(PROGRAMS.map(({ name }) => name));
 });
+
+test('all these libraries but DuckDB go by the processors of the session', async (context) => {
+  const host = hostFor(PROGRAMS[0]!, context);
+  await using session = await host.createSession({ limits: { cpus: 1 } });
+  const { value, error } = await session.runCode(NUMBERS, { resultVariable: 'numbers', timeoutMs: USE_TIMEOUT_MS });
+  expect(value, error?.value).toEqual({ polars: 1, opencv: 1, numba: 1, pyarrow: 1, numexpr: 1 });
+}, 60_000);
 
 /** Runs the program, which must work. */
 async function use(session: Session, program: ThreadedProgram): Promise<Execution['state']> {

@@ -4,6 +4,8 @@ export interface FuzzOutcome {
   readonly counts: Readonly<Record<string, number>>;
   /** What must never happen; empty if all is well. */
   readonly problems: readonly string[];
+  /** What else is worth knowing. */
+  readonly summary?: string;
 }
 
 export interface FuzzOptions {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { Laboratory } from '../e2e/engine/laboratory.ts';
 import { descendants, processesOf, roleOf } from '../e2e/engine/processes.ts';
+import { realPython } from '../support/python.ts';
 
 /** Says something in the place of another process, through a copy of its first socket. That takes the power of root. */
 const SPEAK = `
@@ -17,7 +18,7 @@ socket.socket(fileno=copy).send(data)
 const isRoot = process.getuid?.() === 0;
 
 function speakAs(pid: number, said: string): void {
-  execFileSync('python3', ['-I', '-c', SPEAK, `${pid}`], { input: said });
+  execFileSync(realPython(), ['-I', '-c', SPEAK, `${pid}`], { input: said });
 }
 
 test.runIf(isRoot).for([

@@ -36,6 +36,7 @@ const TEMPLATES = [
   { type: 'done', id: RUN, changed: true, value: '{"a":[1]}', saved: [{ path: 'a.png', title: null }], touched: true },
   { type: 'table', id: RUN, problem: null },
   { type: 'variables', id: RUN, variables: [{ name: 'a', type: 'int', description: '1', sizeBytes: 28 }] },
+  { type: 'completion', id: RUN, found: { prefix: 'pr', matches: ['print', 'property'] } },
 ];
 
 type Verdict = 'accepted' | 'refused' | 'incomplete';

@@ -14,7 +14,16 @@ import { SocketPairs } from './socket-pairs.ts';
 
 const PATIENCE_MS = 5000;
 const TEMPLATES = [
-  { event: 'ready', level: 'namespaces', python: '3', ownUids: true, proc: 'masked', cgroup: 'v1', cgroupReason: '' },
+  {
+    event: 'ready',
+    level: 'namespaces',
+    python: '3',
+    ownUids: true,
+    proc: 'masked',
+    cgroup: 'v1',
+    cgroupReason: '',
+    cgroupControllers: ['memory'],
+  },
   { event: 'unavailable', problem: 'no' },
   { event: 'entered', groupDirectories: ['/sys/fs/cgroup/a'] },
   { event: 'opened', enclosure: 'e', uid: 5, place: { workspace: 'w', pid1: 5, worker: 6, group: null } },

@@ -1,8 +1,8 @@
 /** Python that is built or read here, judged by a real Python. */
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/execution/execution.ts';
 import { readPythonTuple } from '../../src/tool/action/python-literal.ts';
-import { withoutNotebookLines } from '../../src/tool/ipython/notebook-code.ts';
 import { assign, pythonString, pythonValue } from '../../src/text/code/python-code.ts';
 import { extractCode } from '../../src/text/code/extract-code.ts';
 import { generate, judgeInPython, type Generator } from '../support/generated.ts';
@@ -106,24 +106,32 @@ test('code that Python can parse is never changed', () => {
   }
 });
 
-test('a cell without notebook lines stays as it is, and each notebook line becomes Python on its line', () => {
+test('each notebook line becomes Python on its line, and all other lines stay as they are', () => {
   const cells = generate(2000, 6, (generator) => {
     const fragments = generator.list(4, () => generator.pick(FRAGMENTS));
-    const magics = ['!ls -l', '%pip install a', 'y = !date', '%matplotlib inline', '%time f(1)', '%who', '!a \\\n  b'];
+    const magics = ['!ls -l', '%pip install a', 'y = !date', '%matplotlib inline', '%time f(1)', 'x?', '!a \\\n  b'];
     return { fragments, cell: [...fragments, generator.pick(magics), 'last = 1'].join('\n') };
   });
   const plain = cells.map(({ fragments }) => fragments.join('\n'));
   const isValid = judgeInPython<boolean>(PARSES, plain);
   const whole = cells.filter((_, index) => isValid[index]);
   expect(whole.length).toBeGreaterThan(1000);
-  for (const { fragments } of whole) expect(withoutNotebookLines(fragments.join('\n'))).toBe(fragments.join('\n'));
-  const rewritten = whole.map(({ cell }) => withoutNotebookLines(cell));
-  const lastLines = judgeInPython<number>(
-    'import ast\ndef judge(code): return ast.parse(code).body[-1].lineno',
-    rewritten,
+  const found = judgeInPython<[boolean, number]>(
+    TRANSLATES,
+    whole.map(({ fragments, cell }) => JSON.stringify([fragments.join('\n'), cell])),
   );
-  expect(lastLines).toEqual(whole.map(({ cell }) => cell.split('\n').length));
+  expect(found).toEqual(whole.map(({ cell }) => [true, cell.split('\n').length]));
 });
+
+/** Whether plain code stays as it is, and in which line the last statement is in the cell with a notebook line. */
+const TRANSLATES = `import ast, json, sys
+sys.path.insert(0, ${JSON.stringify(path.resolve('python'))})
+from _vivarium.notebook import syntax
+def judge(both):
+    plain, cell = json.loads(both)
+    head = ast.parse(plain)
+    tree = syntax.parse_notebook(cell, ast.parse, syntax.as_python).tree
+    return [ast.dump(ast.Module(tree.body[:len(head.body)], [])) == ast.dump(ast.Module(head.body, [])), tree.body[-1].lineno]`;
 
 /** Characters that are newer than this Python are not judged. */
 const IS_NAME = `import unicodedata

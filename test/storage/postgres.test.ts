@@ -18,7 +18,7 @@ test('without its packages the message says what to install', async () => {
     const { openStorage } = await import(${JSON.stringify(STORAGE)});
     await openStorage('postgres://localhost/x').catch(({ code, message }) => console.log(code, message));`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);
-  expect(stdout).toMatch(/^STORAGE_FAILED .*npm install pg @langchain\/langgraph-checkpoint-postgres/);
+  expect(stdout).toMatch(/^PACKAGE_MISSING .*npm install pg@~8.23.1 @langchain\/langgraph-checkpoint-postgres@~1.0.5/);
 });
 
 test('a server that is not there is named, its password is not', async () => {

@@ -1,5 +1,6 @@
 /** Generated test input. A seed gives the same values on every machine, so that a failure can be repeated. */
 import { execFileSync } from 'node:child_process';
+import { realPython } from './python.ts';
 
 /** Values in an order that looks random. */
 export class Generator {
@@ -53,7 +54,7 @@ export function generate<T>(count: number, seed: number, make: (generator: Gener
 /** What a Python function makes of each input, in one process. `judge` is the source of `def judge(value): …`. */
 export function judgeInPython<T>(judge: string, inputs: readonly unknown[]): T[] {
   const program = `import json, sys\n${judge}\njson.dump([judge(value) for value in json.load(sys.stdin)], sys.stdout)`;
-  const output = execFileSync('python3', ['-I', '-W', 'ignore', '-c', program], {
+  const output = execFileSync(realPython(), ['-I', '-W', 'ignore', '-c', program], {
     input: JSON.stringify(inputs),
     encoding: 'utf8',
     maxBuffer: 1 << 28,

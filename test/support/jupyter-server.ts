@@ -1,8 +1,8 @@
-/** A real Jupyter server on loopback, with a token, in a home of its own. */
+/** A real Jupyter server on loopback, in a home of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,8 +32,18 @@ export async function installJupyter(): Promise<Installation> {
   });
 }
 
+export interface ServerOptions {
+  /** Whether the server keeps the limits on output that it has by default. */
+  readonly hasRateLimits?: boolean;
+  readonly hasToken?: boolean;
+  /** Names of kernels that it has beside `python3`. */
+  readonly kernels?: readonly string[];
+  /** By default any free port. */
+  readonly port?: number;
+}
+
 export class TestJupyterServer implements AsyncDisposable {
-  /** What an engine needs to reach it. */
+  /** What an engine needs to reach it. Without a token the server takes code from anybody. */
   readonly access: { readonly url: string; readonly token: string };
   /** Where its files are. */
   readonly root: string;
@@ -47,12 +57,12 @@ export class TestJupyterServer implements AsyncDisposable {
     this.root = path.join(home, 'root');
   }
 
-  /** `hasRateLimits`: whether the server keeps the limits on output that it has by default. */
-  static async start(python: string, options: { readonly hasRateLimits?: boolean } = {}): Promise<TestJupyterServer> {
+  static async start(python: string, options: ServerOptions = {}): Promise<TestJupyterServer> {
     const home = await mkdtemp(path.join(tmpdir(), 'viv-jupyter-'));
     await mkdir(path.join(home, 'root'));
-    const token = randomBytes(16).toString('hex');
-    const child = spawn(python, ['-m', 'jupyter_server', ...flags(home, options.hasRateLimits ?? false)], {
+    for (const name of options.kernels ?? []) await installKernel(python, home, name);
+    const token = options.hasToken === false ? '' : randomBytes(16).toString('hex');
+    const child = spawn(python, ['-m', 'jupyter_server', ...flags(home, options)], {
       cwd: home,
       env: environmentOf(home, token),
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -101,15 +111,27 @@ export class TestJupyterServer implements AsyncDisposable {
   }
 }
 
-function flags(home: string, hasRateLimits: boolean): string[] {
+async function installKernel(python: string, home: string, name: string): Promise<void> {
+  const directory = path.join(home, 'data', 'kernels', name);
+  const argv = [python, '-m', 'ipykernel_launcher', '-f', '{connection_file}'];
+  await mkdir(directory, { recursive: true });
+  await writeFile(
+    path.join(directory, 'kernel.json'),
+    JSON.stringify({ argv, display_name: name, language: 'python' }),
+  );
+}
+
+function flags(home: string, { hasRateLimits = false, hasToken = true, port = 0 }: ServerOptions): string[] {
   return [
     '--ServerApp.ip=127.0.0.1',
-    '--ServerApp.port=0',
+    `--ServerApp.port=${port}`,
+    '--ServerApp.port_retries=0',
     '--ServerApp.open_browser=False',
     '--KernelManager.shutdown_wait_time=1', // how long a kernel that does not end is waited for; five seconds by default
     `--ServerApp.root_dir=${path.join(home, 'root')}`,
     ...(process.getuid?.() === 0 ? ['--ServerApp.allow_root=True'] : []),
     ...(hasRateLimits ? [] : UNLIMITED),
+    ...(hasToken ? [] : ['--IdentityProvider.token=']), // an empty JUPYTER_TOKEN would give it one of its own
   ];
 }
 

@@ -35,12 +35,14 @@ export async function installNotebookTools(): Promise<NotebookTools | { readonly
 }
 
 export class NotebookTools {
-  readonly #python: string;
-  readonly #matplotlibDir: string;
+  /** The interpreter that has them. */
+  readonly python: string;
+  /** Where matplotlib keeps its list of fonts. */
+  readonly matplotlibDir: string;
 
   constructor(python: string, matplotlibDir: string) {
-    this.#python = python;
-    this.#matplotlibDir = matplotlibDir;
+    this.python = python;
+    this.matplotlibDir = matplotlibDir;
   }
 
   /** Rejects with what `nbformat.validate` says. */
@@ -80,9 +82,9 @@ export class NotebookTools {
 
   /** A home of its own: whatever kernels and profiles the machine's user has play no part. */
   async #run(directory: string, ...args: readonly string[]): Promise<void> {
-    await mkdir(this.#matplotlibDir, { recursive: true });
-    const env = { ...scrubEnvironment(process.env), HOME: directory, MPLCONFIGDIR: this.#matplotlibDir };
-    const { succeeded, errors } = await run([this.#python, ...args], {
+    await mkdir(this.matplotlibDir, { recursive: true });
+    const env = { ...scrubEnvironment(process.env), HOME: directory, MPLCONFIGDIR: this.matplotlibDir };
+    const { succeeded, errors } = await run([this.python, ...args], {
       env,
       cwd: directory,
       timeoutMs: RUN_TIMEOUT_MS,

@@ -68,6 +68,7 @@ function finishOf({ finish, calls }: Completion): string {
   return finish ?? (calls ? 'tool_calls' : 'stop');
 }
 
-function envelope({ model }: ChatRequest, object: string) {
-  return { id: 'chatcmpl-scripted', object, created: 0, model };
+/** LangGraph takes an answer with the id of an earlier one for a correction of it. */
+function envelope({ model, messages }: ChatRequest, object: string) {
+  return { id: `chatcmpl-${messages.length}`, object, created: 0, model };
 }

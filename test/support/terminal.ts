@@ -2,6 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
+import { realPython } from './python.ts';
 
 const PTY = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
@@ -12,7 +13,7 @@ export class Terminal {
   #wake: () => void = () => {};
 
   constructor(command: readonly string[], env: NodeJS.ProcessEnv, { cwd }: { readonly cwd?: string } = {}) {
-    this.#child = spawn('python3', ['-c', PTY, process.execPath, ...command], {
+    this.#child = spawn(realPython(), ['-c', PTY, process.execPath, ...command], {
       env: { ...process.env, ...env },
       ...(cwd !== undefined && { cwd }),
     });
@@ -21,6 +22,11 @@ export class Terminal {
       this.#said += String(chunk);
       this.#wake();
     });
+  }
+
+  /** Of the process that holds the terminal. The program is its child. */
+  get pid(): number | undefined {
+    return this.#child.pid;
   }
 
   type(keys: string): void {
@@ -34,6 +40,11 @@ export class Terminal {
     const said = this.#said.slice(0, end);
     this.#said = this.#said.slice(end);
     return said;
+  }
+
+  /** What was said after the last words that were waited for. */
+  get rest(): string {
+    return this.#said;
   }
 
   /** Ends the program as if the power had failed. */

@@ -77,10 +77,29 @@ lightgbm.LGBMRegressor(n_estimators=3, n_jobs=2, verbose=-1).fit(inputs, inputs[
     needsOpenMp: true,
   },
   {
+    name: 'OpenCV',
+    code: `
+import cv2, numpy
+cv2.setNumThreads(2)
+picture = numpy.random.randint(0, 255, (2000, 2000, 3), numpy.uint8)
+assert cv2.cvtColor(cv2.GaussianBlur(picture, (9, 9), 0), cv2.COLOR_BGR2GRAY).shape == (2000, 2000)`,
+    leavesThreads: true,
+  },
+  {
+    name: 'numexpr',
+    code: `
+import numexpr, numpy
+numexpr.set_num_threads(2)
+ones = numpy.ones(1_000_000)
+assert numexpr.evaluate("ones * 2 + 1").sum() == 3_000_000`,
+    leavesThreads: true,
+  },
+  {
     name: 'numba, `njit`',
     code: 'import numba\n@numba.njit\ndef increment(x):\n    return x + 1\nassert increment(1) == 2',
     leavesThreads: false,
   },
+  { name: 'numba, parallel', code: NUMBA('default'), leavesThreads: true },
   { name: 'numba, parallel, `workqueue` layer', code: NUMBA('workqueue'), leavesThreads: true },
   { name: 'numba, parallel, `omp` layer', code: NUMBA('omp'), leavesThreads: true, needsOpenMp: true },
   {
@@ -96,14 +115,30 @@ assert pandas.read_parquet("data.parquet").a.sum() == 4_999_950_000`,
     code: `
 import polars
 frame = polars.DataFrame({"a": range(100_000)})
-assert frame.lazy().group_by("a").agg(polars.len()).collect().height == 100_000`,
+assert frame.lazy().group_by("a").agg(polars.len()).collect().height == 100_000
+assert frame.lazy().filter(polars.col("a") > 9).collect(engine="streaming").height == 99_990`,
     leavesThreads: true,
   },
   {
-    name: 'DuckDB with an open connection',
+    name: 'DuckDB with an open connection to a database in memory',
     code: `
 import duckdb
 connection = duckdb.connect()
+assert connection.execute("select count(*) from range(1000000)").fetchall() == [(1_000_000,)]`,
+    leavesThreads: true,
+  },
+  {
+    name: 'DuckDB without a connection of its own (`duckdb.sql`)',
+    code: `
+import duckdb
+assert duckdb.sql("select count(*) from range(1000000)").fetchall() == [(1_000_000,)]`,
+    leavesThreads: true,
+  },
+  {
+    name: 'DuckDB with an open connection to a file',
+    code: `
+import duckdb
+connection = duckdb.connect("data.duckdb")
 assert connection.execute("select count(*) from range(1000000)").fetchall() == [(1_000_000,)]`,
     leavesThreads: true,
   },

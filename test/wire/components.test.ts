@@ -15,8 +15,8 @@ function* nodes(value: unknown, place = ''): Generator<readonly [string, Node]> 
 
 test('every message has a schema under its name', () => {
   const names = `Execution Outcome Result TranscriptEntry StateReceipt Isolation ProducedFile ProducedFigure
-    DataFrameSummary Truncation Spill PythonError Event Summary SessionInfo Variable Rollback Artifact FileList Approval
-    ApprovalPayload Decision Error RunOptions KeyOptions SessionOptions OnceOptions HostOptions Limits Mount`;
+    DataFrameSummary Truncation Spill PythonError Event Summary SessionInfo Variable Completion Rollback Artifact FileList
+    Approval ApprovalPayload Decision Error RunOptions KeyOptions SessionOptions OnceOptions HostOptions Limits Mount`;
   expect(Object.keys(schemas)).toEqual(expect.arrayContaining(names.split(/\s+/)));
 });
 
@@ -63,6 +63,6 @@ test('unknown keys are allowed in answers only', () => {
   const strict = Object.keys(schemas).filter((name) => schemas[name]?.additionalProperties === false);
   const options = ['HostOptions', 'JupyterChoice', 'KeyOptions', 'Limits', 'Mount', 'OnceOptions', 'RunOptions'];
   const decisions = ['ApproveDecision', 'EditDecision', 'RejectDecision', 'RespondDecision'];
-  const others = ['SessionOptions', 'TableOptions'];
+  const others = ['NetworkList', 'Secret', 'SessionOptions', 'TableOptions'];
   expect(strict.toSorted()).toEqual([...decisions, ...options, ...others].toSorted());
 });

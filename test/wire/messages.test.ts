@@ -87,10 +87,7 @@ test.for<[keyof typeof DOORS, object]>([
   ['RunOptions', { echo: 'all', timeoutMs: 5, resultVariable: 'größe', svg: true, whenBusy: 'refuse' }],
   ['KeyOptions', { id: 'a', sessionId: 'b', chatId: 'c', clientId: 'd' }],
   ['SessionOptions', { id: 'a.b-c', initCode: null, idleMs: null, limits: { memoryMb: 64, cpuMs: null } }],
-  [
-    'SessionOptions',
-    { mounts: [{ source: '/a', target: '/b' }], network: true, environment: { A: '1' }, echo: 'none' },
-  ],
+  ['SessionOptions', { mounts: [{ source: '/a', target: '/b' }], network: true, env: { A: '1' }, echo: 'none' }],
   ['OnceOptions', { readOnly: true, timeoutMs: 5, limits: {} }],
   ['HostOptions', { python: 'python3', isolation: 'none', preload: [], limits: { spillMb: 0 }, idleMs: 5 }],
 ])('%s %j are accepted, and nothing is filled in', ([name, options]) => {
@@ -111,7 +108,7 @@ test.for<[keyof typeof DOORS, object]>([
   ['SessionOptions', { limits: { memoryMB: 1 } }],
   ['SessionOptions', { limits: { memoryMb: 1 } }],
   ['SessionOptions', { limits: 5 }],
-  ['SessionOptions', { environment: { 'A=B': '' } }],
+  ['SessionOptions', { env: { 'A=B': '' } }],
   ['SessionOptions', { mounts: [{ source: '/a', target: '/b', writeable: true }] }],
   ['OnceOptions', { idleMs: 5 }],
   ['OnceOptions', { id: 'a' }],

@@ -9,7 +9,7 @@ import { createHost, type Event, type Execution, type Host, type Session } from 
 import { ArtifactSchema, FileFactsSchema, FileListSchema } from '../../src/wire/artifact.ts';
 import { EventSchema } from '../../src/wire/event.ts';
 import { ExecutionSchema } from '../../src/wire/execution.ts';
-import { RollbackSchema, SessionInfoSchema, VariableSchema } from '../../src/wire/session.ts';
+import { CompletionSchema, RollbackSchema, SessionInfoSchema, VariableSchema } from '../../src/wire/session.ts';
 import { expectValid } from './json-schema.ts';
 
 const LIMITS = { timeoutMs: 2000, graceMs: 100, memoryMb: 192, outputBytes: 20_000 };
@@ -103,6 +103,7 @@ test('sessions, variables, files, artifacts and rollbacks', async () => {
   await using session = await host.createSession({ clientId: 'c' });
   expectRoundTrip('SessionInfo', SessionInfoSchema, sent(await session.info()));
   await run(session, `${TABLE}\nx = object()`);
+  expectRoundTrip('Completion', CompletionSchema, sent(await session.complete('prin')));
   for (const variable of await session.inspect()) expectRoundTrip('Variable', VariableSchema, sent(variable));
   expectRoundTrip('Artifact', ArtifactSchema, sent(await session.exportTable('frame')));
   await run(session, 'y = 2');

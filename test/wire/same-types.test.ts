@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Artifact } from '../../src/artifact/artifact.ts';
 import type { FileFacts, FileList } from '../../src/host/session.ts';
 import type { Limits, Mount } from '../../src/config.ts';
-import type { Rollback } from '../../src/engine/engine.ts';
+import type { Completion, Rollback } from '../../src/engine/engine.ts';
 import type { Event, SavedFigure, Summary } from '../../src/execution/event.ts';
 import type * as execution from '../../src/execution/execution.ts';
 import type { Isolation } from '../../src/execution/isolation.ts';
@@ -61,6 +61,7 @@ test('what is answered has the types of the interfaces', () => {
   expectTypeOf<Answered<typeof session.EarlierEventSchema>>().toEqualTypeOf<Plain<execution.EarlierEvent>>();
   expectTypeOf<Answered<typeof session.VariableChangesSchema>>().toEqualTypeOf<Plain<execution.VariableChanges>>();
   expectTypeOf<Answered<typeof session.VariableSchema>>().toEqualTypeOf<Plain<execution.Variable>>();
+  expectTypeOf<Answered<typeof session.CompletionSchema>>().toEqualTypeOf<Plain<Completion>>();
   expectTypeOf<Answered<typeof session.RollbackSchema>>().toEqualTypeOf<Plain<Rollback>>();
   expectTypeOf<Answered<typeof session.SessionInfoSchema>>().toEqualTypeOf<Plain<SessionInfo>>();
   expectTypeOf<Answered<typeof EventSchema>>().toEqualTypeOf<Plain<Event>>();
@@ -68,12 +69,16 @@ test('what is answered has the types of the interfaces', () => {
   expectTypeOf<Answered<typeof approval.ApprovalSchema>>().toEqualTypeOf<Plain<Approval>>();
 });
 
-test('what is sent has the types of the interfaces, but for signals', () => {
-  expectTypeOf<Sent<typeof options.RunOptionsSchema>>().toEqualTypeOf<Plain<Omit<RunOptions, 'signal'>>>();
+test('what is sent has the types of the interfaces, but for signals and functions', () => {
+  expectTypeOf<Sent<typeof options.RunOptionsSchema>>().toEqualTypeOf<Plain<Omit<RunOptions, 'signal' | 'onEvent'>>>();
   expectTypeOf<Sent<typeof options.KeyOptionsSchema>>().toEqualTypeOf<Plain<KeyOptions>>();
   expectTypeOf<Sent<typeof options.SessionOptionsSchema>>().toEqualTypeOf<Plain<Omit<SessionOptions, 'signal'>>>();
-  expectTypeOf<Sent<typeof options.OnceOptionsSchema>>().toEqualTypeOf<Plain<Omit<OnceOptions, 'signal'>>>();
-  expectTypeOf<Sent<typeof options.HostOptionsSchema>>().toEqualTypeOf<Plain<Omit<HostOptions, 'signal'>>>();
+  expectTypeOf<Sent<typeof options.OnceOptionsSchema>>().toEqualTypeOf<
+    Plain<Omit<OnceOptions, 'signal' | 'onEvent'>>
+  >();
+  expectTypeOf<Sent<typeof options.HostOptionsSchema>>().toEqualTypeOf<
+    Plain<Omit<HostOptions, 'signal' | 'log' | 'logCode'>>
+  >();
   expectTypeOf<Sent<typeof options.TableOptionsSchema>>().toEqualTypeOf<Plain<Omit<TableOptions, 'signal'>>>();
   expectTypeOf<Sent<typeof options.LimitsSchema>>().toEqualTypeOf<Plain<Partial<Limits>>>();
   expectTypeOf<Sent<typeof options.MountSchema>>().toEqualTypeOf<

@@ -12,6 +12,14 @@ _SHM = "/dev/shm"
 _FULL = 1 << 20  # bytes that a full memory file system may have left
 _NO_THREAD = "can't start new thread"
 _FORKS = ("fork", "forkpty", "fork_exec", "_fork_exec", "posix_spawn", "posix_spawnp")
+_LISTED = (
+    "This session reaches listed hosts only (network.allow). Clients that use HTTP_PROXY and HTTPS_PROXY reach all of "
+    "them; others reach those that are listed by name or address and port, without a wildcard."
+)
+_HTTPFS = (
+    "DuckDB reads addresses with its extension httpfs, which is not part of its package and is fetched from "
+    "extensions.duckdb.org. Read the address with pandas or polars and query the DataFrame, or have that host listed."
+)
 _cause, _context = BaseException.__dict__["__cause__"], BaseException.__dict__["__context__"]
 _frames, _args = BaseException.__dict__["__traceback__"], BaseException.__dict__["args"]
 
@@ -47,6 +55,31 @@ def _note_on(error: BaseException, limits: dict[str, int]) -> str | None:
     if _is_no_thread(error) or (number == errno.EAGAIN and _forks(error)):
         return f"The session may have {limits['processes']} processes and threads (limits.processes)."
     return None
+
+
+def list_note(error: BaseException) -> str | None:
+    """Return a sentence about an error of a program that looks up names or connects by itself.
+
+    It is for sessions whose network is a list: names are looked up by the proxies that lead out, and nowhere else.
+    """
+    seen: Any = error
+    for _ in range(_CHAIN):
+        if seen is None:
+            return None
+        is_unknown = type(seen).__name__ == "gaierror" and issubclass(type(seen), OSError)
+        if type(seen).__module__ in ("_duckdb", "duckdb") and _misses_httpfs(seen):
+            return _HTTPFS
+        if is_unknown or _errno_of(seen) in (errno.ENETUNREACH, errno.EHOSTUNREACH):
+            return _LISTED
+        cause = _cause.__get__(seen)
+        seen = _context.__get__(seen) if cause is None else cause
+    return None
+
+
+def _misses_httpfs(error: BaseException) -> bool:
+    arguments = _args.__get__(error)
+    text = arguments[0] if len(arguments) == 1 and type(arguments[0]) is str else ""
+    return "httpfs" in text and ("download extension" in text or "install the required extension" in text)
 
 
 def _errno_of(error: BaseException) -> int | None:

@@ -13,7 +13,8 @@ import warnings
 from collections.abc import Callable
 
 from _vivarium.cell.order import Order
-from _vivarium.cell.streams import ErrorOutput, NoInput, Output, end_of_input
+from _vivarium.cell.streams import ErrorOutput, NoInput, Output, end_of_input, given_input, refuse_input
+from _vivarium.notebook.command import nameless_file
 from _vivarium.values.text import attempt
 
 _MODULES = ("builtins", "sys", "os", "io", "signal", "threading", "warnings", "linecache", "traceback", "time")
@@ -51,6 +52,7 @@ _BUILTINS = (
         "id",
     ),
 )
+_input = builtins.input  # as Python has it
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _UNCATCHABLE = (signal.SIGKILL, signal.SIGSTOP)
 _SIGNALS = tuple(int(one) for one in signal.valid_signals() if one not in _UNCATCHABLE)
@@ -86,6 +88,14 @@ class Process:
     def begin_output(self) -> None:
         """Start a run: its first lines are sent at once."""
         attempt(self._stdout.begin)
+
+    def give_input(self, text: str) -> None:
+        """Let the run read this text: with `input`, from `sys.stdin`, and its child processes from descriptor 0."""
+        fd = nameless_file(text.encode("utf-8", "surrogatepass"))
+        os.dup2(fd, 0)
+        os.close(fd)
+        sys.stdin = sys.__stdin__ = given_input()  # type: ignore[misc]
+        builtins.input = _input
 
     def flush(self) -> None:
         """Send buffered output, including that of a stream with which the program replaced ours."""
@@ -139,6 +149,8 @@ class Process:
     def _reset_streams(self) -> None:
         """Put our streams back; replace those that the program closed or detached."""
         sys.stdin = sys.__stdin__ = self._stdin  # type: ignore[assignment,misc]
+        if builtins.input is _input:
+            builtins.input = refuse_input
         sys.stdout = sys.stderr = self._stdin  # type: ignore[assignment]  # releases the program's streams, whose finalizers may close ours
         if not _is_usable(self._stdout):
             self._stdout = self._new_stdout()

@@ -5,21 +5,23 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from types import CodeType, ModuleType, TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import ModuleType
 
+from _vivarium.cell.loop import Loop
 from _vivarium.cell.modules import WorkspaceModules
 from _vivarium.cell.order import Order
 from _vivarium.cell.process import Process
+from _vivarium.cell.quitter import Quitter
 from _vivarium.cell.source import CO_COROUTINE, Prepared
 from _vivarium.cell.streams import refuse_input
 from _vivarium.cell.trace import describe
-from _vivarium.values.hints import Any, NoReturn
+from _vivarium.values.hints import NoReturn
 from _vivarium.values.text import attempt
 
-_frames = BaseException.__dict__["__traceback__"]
-CANCEL_SECONDS = 1.0  # how long an interrupted coroutine may clean up
+# A value that goes may warn, and names where it went: a coroutine that was not awaited must not name a file of ours.
+_REPLACE = compile("names['_'] = value", "<_>", "exec")
 
 
 class Runner:
@@ -31,7 +33,8 @@ class Runner:
         self._process = Process(workspace, stdout_fd, stderr_fd)
         self._modules = WorkspaceModules(workspace)
         self._modules.install()
-        self._loop: Any = None
+        self._loop = Loop()
+        self.around: Callable[[str, str], AbstractContextManager[None]] | None = None  # cell magics, if there are any
         self._last: object = None
         os.register_at_fork(before=self.flush)  # otherwise a child would write our buffered text again
         self.reset_process()
@@ -49,28 +52,38 @@ class Runner:
     @property
     def has_company(self) -> bool:
         """Return whether threads of the program, or tasks that it left to run, may change variables meanwhile."""
-        return len(sys._current_frames()) > 1 or (self._loop is not None and self._has_tasks())
+        return len(sys._current_frames()) > 1 or self._loop.has_tasks
 
     @property
     def order(self) -> Order:
         """Return what keeps the session's channels in order."""
         return self._process.order
 
-    def run(self, prepared: Prepared, on_value: Callable[[object], None], *, imports: bool = True) -> None:
+    def run(
+        self,
+        prepared: Prepared,
+        on_value: Callable[[object], None],
+        *,
+        imports: bool = True,
+        stdin: str | None = None,
+    ) -> None:
         """Run the pieces in order and raise what the program raises. Printed text may stay buffered until `flush`.
 
-        With `imports` false, the code cannot import anything.
+        With `imports` false, the code cannot import anything. `stdin` is what it can read as standard input.
         """
         pid = os.getpid()
         if imports:
             self._modules.refresh()
         self._process.begin_output()
+        if stdin is not None:
+            self._process.give_input(stdin)
         error: BaseException | None = None
         try:
-            for code, is_expression in prepared.pieces:
+            if prepared.around or prepared.needs_loop:
+                self.run_within(prepared, on_value)
+                return
+            for code, is_expression in prepared.pieces:  # here, so that a program has as much of the stack as can be
                 value = eval(code, self.namespace)
-                if code.co_flags & CO_COROUTINE:
-                    value = self._await(value, code)
                 if is_expression and value is not None:
                     self._keep(value)
                     on_value(value)
@@ -82,6 +95,28 @@ class Runner:
             if os.getpid() != pid:
                 self._end_child(error)
             error = None
+
+    def run_within(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
+        """Run the pieces within the cell magics around them. May be called from within another cell."""
+        with ExitStack() as stack:
+            for name, argument in prepared.around:
+                stack.enter_context(self.around(name, argument))  # type: ignore[misc]
+            if prepared.needs_loop:
+                self._loop.run(lambda: self._run_in_loop(prepared, on_value), [code for code, _ in prepared.pieces])
+                return
+            for code, is_expression in prepared.pieces:
+                self._show(eval(code, self.namespace), is_expression, on_value)
+
+    async def _run_in_loop(self, prepared: Prepared, on_value: Callable[[object], None]) -> None:
+        """Run all pieces in one coroutine."""
+        for code, is_expression in prepared.pieces:
+            value = eval(code, self.namespace)
+            self._show(await value if code.co_flags & CO_COROUTINE else value, is_expression, on_value)
+
+    def _show(self, value: object, is_expression: bool, on_value: Callable[[object], None]) -> None:
+        if is_expression and value is not None:
+            self._keep(value)
+            on_value(value)
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
@@ -118,7 +153,8 @@ class Runner:
     def _keep(self, value: object) -> None:
         """Set `_` as the interactive interpreter does, unless the program uses that name itself."""
         if "_" not in self.namespace or self.namespace["_"] is self._last:
-            self.namespace["_"] = self._last = value
+            self._last = value
+            exec(_REPLACE, {"names": self.namespace, "value": value})
 
     def _end_child(self, error: BaseException | None) -> NoReturn:
         """End a process that the program forked, once it reaches the end of its cell, as a script would end."""
@@ -133,62 +169,3 @@ class Runner:
             self.flush()
         finally:
             os._exit(code & 0xFF)
-
-    def _await(self, coroutine: Coroutine[Any, Any, object], code: CodeType) -> object:
-        """Run a piece that awaits, together with tasks that earlier cells started."""
-        loop = self._event_loop()
-        task = loop.create_task(coroutine)
-        task.add_done_callback(lambda _: loop.stop())
-        try:
-            while not task.done():  # a background task may stop the loop as well
-                loop.run_forever()
-        except BaseException as error:  # KeyboardInterrupt and SystemExit leave the loop as they are
-            self._cancel(task)
-            _frames.__set__(error, _from_cell(_frames.__get__(error), code))
-            raise error
-        return task.result()
-
-    def _event_loop(self) -> Any:
-        """Return the session's loop. It uses poll, because forked copies would share an epoll descriptor."""
-        import asyncio
-        import selectors
-
-        if self._loop is None or self._loop.is_closed():
-            self._loop = asyncio.SelectorEventLoop(selectors.PollSelector())
-            asyncio.set_event_loop(self._loop)
-        return self._loop
-
-    def _has_tasks(self) -> bool:
-        import asyncio
-
-        return not self._loop.is_closed() and bool(asyncio.all_tasks(self._loop))
-
-    def _cancel(self, task: Any) -> None:
-        """Let an interrupted task run its `finally` blocks for a moment."""
-        import asyncio
-
-        if not task.done():
-            task.cancel()
-            attempt(lambda: self._loop.run_until_complete(asyncio.wait({task}, timeout=CANCEL_SECONDS)))
-        if task.done() and not task.cancelled():
-            task.exception()  # marks it as retrieved, so that the loop does not warn about it later
-
-
-class Quitter:
-    """`exit` and `quit`: they end the cell and leave the streams open."""
-
-    def __call__(self, code: object = None) -> NoReturn:
-        """End the cell."""
-        raise SystemExit(code)
-
-    def __repr__(self) -> str:
-        """Return a hint on how to use it."""
-        return "Use exit() or quit() to end the cell"
-
-
-def _from_cell(frames: TracebackType | None, code: CodeType) -> TracebackType | None:
-    """Return the traceback from the frame of `code` on, without the frames of the event loop above it."""
-    found = frames
-    while found is not None and found.tb_frame.f_code is not code:
-        found = found.tb_next
-    return found or frames

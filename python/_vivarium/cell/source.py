@@ -9,17 +9,20 @@ import re
 from collections import namedtuple
 from types import CodeType
 
-from _vivarium.cell import magics
+from _vivarium.notebook import interpreter, syntax
 from _vivarium.values.text import text_of, type_name
 
 KEPT_CELLS = 500  # cells whose source stays available to tracebacks and `inspect`
 CO_COROUTINE = 0x80  # `inspect.CO_COROUTINE`; importing `inspect` is slow
 FUTURE_FLAGS = sum({getattr(future, name).compiler_flag for name in future.all_feature_names})
 _remembered: dict[str, None] = {}  # in order of age
+# What only works in a running event loop, and what only works outside of one.
+_WITHIN = ("create_task", "ensure_future", "get_running_loop")
+_OUTSIDE = r"\b(?:asyncio|anyio|trio|uvloop)\s*\.\s*run\b|\bimport run\b|\b(?:run_until_complete|run_forever|Runner)\b"
 
 
-class Prepared(namedtuple("Prepared", ("pieces", "flags", "tree"))):
-    """A cell ready to run, and its syntax tree."""
+class Prepared(namedtuple("Prepared", ("pieces", "flags", "tree", "around", "needs_loop"))):
+    """A cell ready to run, its syntax tree, the magics around it, and whether it runs in the session's event loop."""
 
     __slots__ = ()
 
@@ -32,19 +35,27 @@ def prepare(code: str, *, filename: str, echo: str, flags: int) -> Prepared:
     """
     _remember(filename, code)
     try:
-        tree = _parse(code, filename, flags)
+        tree, around, _ = syntax.parse_notebook(
+            code, lambda text: _parse_python(text, filename, flags), interpreter.checked(filename, code)
+        )
         flags = _future_flags(tree, filename, flags)
         pieces = [_compile(node, filename, flags) for node in _split(tree, code, echo)]
     except (SyntaxError, KeyboardInterrupt):
         raise
     except Exception as error:
         raise _syntax_error(error, code, filename) from None
-    return Prepared(pieces, flags, tree)
+    return Prepared(pieces, flags, tree, around, _needs_loop(pieces, code))
+
+
+def cells() -> list[str]:
+    """Return the text of the cells whose source is still available, the oldest first."""
+    found = [linecache.cache.get(filename) for filename in _remembered if filename.startswith("<cell")]
+    return ["".join(entry[2]).removesuffix("\n") for entry in found if entry is not None and len(entry) > 1]
 
 
 def _remember(filename: str, code: str) -> None:
     """Let tracebacks and `inspect.getsource` find the source of this cell and the last few hundred."""
-    lines = [line + "\n" for line in magics.lines_of(code)]
+    lines = [line + "\n" for line in syntax.lines_of(code)]
     linecache.cache[filename] = (len(code), None, lines, filename)
     _remembered.pop(filename, None)
     _remembered[filename] = None
@@ -52,18 +63,6 @@ def _remember(filename: str, code: str) -> None:
         oldest = next(iter(_remembered))
         del _remembered[oldest]
         linecache.cache.pop(oldest, None)
-
-
-def _parse(code: str, filename: str, flags: int) -> ast.Module:
-    """Parse `code`. Notebook lines are replaced one after the other, and only where Python finds a syntax error."""
-    while True:
-        try:
-            return _parse_python(code, filename, flags)
-        except SyntaxError as error:
-            replaced = magics.replace(code, error.lineno, filename)
-            if replaced is None:
-                raise
-        code = replaced
 
 
 def _parse_python(code: str, filename: str, flags: int) -> ast.Module:
@@ -121,7 +120,7 @@ def _is_silenced(node: ast.stmt, code: str) -> bool:
     """Return whether a semicolon follows the statement."""
     if ";" not in code:
         return False
-    line = magics.lines_of(code)[node.end_lineno - 1]  # type: ignore[operator]
+    line = syntax.lines_of(code)[node.end_lineno - 1]  # type: ignore[operator]
     return line.encode("utf-8", "surrogatepass")[node.end_col_offset :].lstrip().startswith(b";")
 
 
@@ -132,11 +131,18 @@ def _compile(part: ast.Module | ast.Expression, filename: str, flags: int) -> tu
     return compile(part, filename, mode, flags, dont_inherit=True), is_expression
 
 
+def _needs_loop(pieces: list[tuple[CodeType, bool]], code: str) -> bool:
+    """Return whether the cell awaits, or starts tasks and no event loop of its own."""
+    if any(piece.co_flags & CO_COROUTINE for piece, _ in pieces):
+        return True
+    return any(name in code for name in _WITHIN) and re.search(_OUTSIDE, code) is None
+
+
 def _syntax_error(error: Exception, code: str, filename: str) -> SyntaxError:
     """Return a SyntaxError for another exception of the parser or compiler."""
     if isinstance(error, (RecursionError, MemoryError)):
         return SyntaxError("the code is nested too deeply to be compiled", (filename, 1, None, None))
-    for number, line in enumerate(magics.lines_of(code), 1):
+    for number, line in enumerate(syntax.lines_of(code), 1):
         for position, character in enumerate(line, 1):
             if character == "\0" or "\ud800" <= character <= "\udfff":
                 what = "null bytes" if character == "\0" else "lone surrogates"

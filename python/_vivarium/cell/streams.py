@@ -1,4 +1,4 @@
-"""Standard streams of a run: output that is sent early and stays fast, and input that raises an error."""
+"""Standard streams of a run: output that is sent early and stays fast, and input that is given or raises an error."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ from _vivarium.values.hints import NoReturn
 PROMPT_LINES = 64  # lines of a run that are sent at once, however fast they come
 PAUSE_SECONDS = 0.05  # later lines are sent with the first line after this pause
 BUFFER_BYTES = 64 * 1024
-NO_INPUT = "Python input() function is disabled."
+ERROR_BUFFER_BYTES = 8 * 1024
+NO_INPUT = (
+    "Python input() function is disabled. Nobody can type an answer here: put the value into the code instead, "
+    "for example name = 'Ada'. The caller can also provide input with the run option stdin."
+)
 
 
 class _Channel(io.FileIO):
     """A descriptor whose bytes stay in order with those of the other stream."""
 
-    def __init__(self, fd: int, order: Order, before: Callable[[], None] | None = None) -> None:
+    def __init__(self, fd: int, order: Order, buffer_bytes: int, before: Callable[[], None] | None = None) -> None:
         super().__init__(fd, "w", closefd=False)
         self._order = order
+        self._buffer_bytes = buffer_bytes  # of the buffer before it
         self._before = before
         self._written: list[int] = []
 
@@ -29,12 +34,15 @@ class _Channel(io.FileIO):
         """Write once the other stream was read.
 
         An interrupt may end this function after any call. What is written by then would be written again, so it is
-        noted within the call that writes it, and reported the next time.
+        noted within the call that writes it, and reported the next time. What is too long for the buffer is not in it,
+        and would not be written again.
         """
         if not self._written:
             if self._before is not None:
                 self._before()
             self._order.enter(self.fileno())
+            if len(data) > self._buffer_bytes:
+                return super().write(data)
             self._written.extend(map(super().write, (data,)))
         written, self._written = self._written[0], []
         return written
@@ -104,7 +112,7 @@ class Output(io.TextIOWrapper):
     """Writes text to a descriptor: line by line at first, later in blocks."""
 
     def __init__(self, fd: int, name: str, order: Order) -> None:
-        self._pace = _Pace(_Channel(fd, order), BUFFER_BYTES)  # type: ignore[arg-type]
+        self._pace = _Pace(_Channel(fd, order, BUFFER_BYTES), BUFFER_BYTES)  # type: ignore[arg-type]
         self._bytes = _Bytes(self._pace)
         super().__init__(self._pace, encoding="utf-8", errors="backslashreplace", line_buffering=True)
         self._name = name
@@ -150,7 +158,7 @@ class ErrorOutput(io.TextIOWrapper):
     """Writes text to a descriptor at once; `before` first sends what was printed earlier."""
 
     def __init__(self, fd: int, name: str, order: Order, before: Callable[[], None]) -> None:
-        buffer = _Through(_Channel(fd, order, before))  # type: ignore[arg-type]
+        buffer = _Through(_Channel(fd, order, ERROR_BUFFER_BYTES, before), ERROR_BUFFER_BYTES)  # type: ignore[arg-type]
         super().__init__(buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True)
         self._name = name
         self.mode = "w"  # type: ignore[misc]
@@ -207,6 +215,17 @@ class NoInput(io.TextIOBase):
 def refuse_input(*_: object, **__: object) -> NoReturn:
     """Stand in for `input`."""
     raise NotImplementedError(NO_INPUT)
+
+
+def given_input() -> io.TextIOWrapper:
+    """Return the stream for a run that was given its input, on descriptor 0."""
+    return io.TextIOWrapper(_Given(io.FileIO(0, "r", closefd=False)), encoding="utf-8", errors="surrogateescape")
+
+
+class _Given(io.BufferedReader):
+    """Standard input from a file, under the name that Python gives it."""
+
+    name = "<stdin>"  # type: ignore[assignment]
 
 
 def end_of_input() -> int:

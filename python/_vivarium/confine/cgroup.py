@@ -1,4 +1,4 @@
-"""Limits and counts memory and processes of a session with a control group below our own."""
+"""Limits memory, processes and processors of a session with a control group below our own, and counts memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _NO_SWAP = "memory.swap.max"
 # With v1, buffers of TCP are counted apart from everything else. They come out of one stock for the whole machine.
 _TCP = "memory.kmem.tcp.limit_in_bytes"
 _TCP_BYTES = 32 << 20
+_PERIOD_US = 100_000
 
 
 class Group(Record):
@@ -47,6 +48,15 @@ class Group(Record):
         if "pids" in self.directories:
             _write(f"{self.directories['pids']}/pids.max", processes)
 
+    def set_cpus(self, cpus: float) -> None:
+        """Limit processor time to that of so many processors, which may be a fraction."""
+        directory, quota = self.directories["cpu"], round(cpus * _PERIOD_US)
+        if self.kind == "v2":
+            _write(f"{directory}/cpu.max", f"{quota} {_PERIOD_US}")
+            return
+        _write(f"{directory}/cpu.cfs_period_us", _PERIOD_US)
+        _write(f"{directory}/cpu.cfs_quota_us", quota)
+
     def memory_bytes(self) -> int:
         """Return the memory in use, including caches and memory filesystems."""
         name = "memory.current" if self.kind == "v2" else "memory.usage_in_bytes"
@@ -78,11 +88,21 @@ class Cgroups(Record):
         """Return the directories that must be writable for `create`."""
         return tuple(sorted({directory for _, directory in self.parents}))
 
-    def memory_only(self) -> Cgroups:
-        """Return these without v1 hierarchies other than memory: moving a process into each takes milliseconds."""
-        if self.kind != "v1":
+    @property
+    def has_processors(self) -> bool:
+        """Return whether groups can limit processor time."""
+        return "cpu" in dict(self.parents)
+
+    @property
+    def is_per_controller(self) -> bool:
+        """Return whether each controller has groups of its own (v1). Moving a process into each takes milliseconds."""
+        return self.kind == "v1"
+
+    def without_processes(self) -> Cgroups:
+        """Return these without the v1 hierarchy that counts processes."""
+        if not self.is_per_controller:
             return self
-        return self.replaced(parents=tuple(parent for parent in self.parents if parent[0] == "memory"))
+        return self.replaced(parents=tuple(parent for parent in self.parents if parent[0] != "pids"))
 
     def rebased(self, mapping: dict[str, str]) -> Cgroups:
         """Return the same groups with each directory at another path."""
@@ -92,11 +112,13 @@ class Cgroups(Record):
         """Return the group of this name, whether it exists or not."""
         return Group(self.kind, {controller: f"{parent}/{name}" for controller, parent in self.parents})
 
-    def create(self, name: str, *, memory_bytes: int | None, processes: int | None) -> Group:
-        """Make a group below our own. Leaves nothing behind if that fails."""
+    def create(self, name: str, *, memory_bytes: int | None, processes: int | None, limits_cpus: bool = False) -> Group:
+        """Make a group below our own. Leaves nothing behind if that fails. With v1, only some groups limit `cpus`."""
         if self.kind == "none":
             raise RuntimeError(f"no control groups: {self.reason}")
         group = self.group(name)
+        if self.is_per_controller and not limits_cpus:
+            group.directories.pop("cpu", None)
         made: list[str] = []
         try:
             for directory in sorted(set(group.directories.values())):
@@ -121,15 +143,22 @@ def find() -> Cgroups:
         return Cgroups("none", f"/proc is not readable ({error.strerror})")
     if places.kind == "none":
         return Cgroups("none", places.reason)
-    cgroups = Cgroups(places.kind, parents=places.parents)
+    cgroups = Cgroups(places.kind, parents=tuple(parent for parent in places.parents if parent[0] != "cpu"))
     try:
         if places.kind == "v2":
             hierarchy.enable(places.parents[0][1])
         group = cgroups.create(f"vivarium-probe-{os.getpid()}", memory_bytes=1 << 30, processes=64)
-        group.remove()
+        try:
+            if places.kind == "v2":
+                hierarchy.require_moves(places.parents[0][1], group.directories["memory"])
+        finally:
+            group.remove()
     except OSError as error:
         return Cgroups("none", hierarchy.explain(error, places))
-    return cgroups
+    if not hierarchy.has_processors(places):
+        return cgroups
+    directory = dict(places.parents).get("cpu") or places.parents[0][1]
+    return cgroups.replaced(parents=(*cgroups.parents, ("cpu", directory)))
 
 
 def _remove(directory: str, deadline: float) -> bool:
@@ -151,7 +180,7 @@ def _write_all(directory: str, names: list[str], value: int) -> None:
         _write(f"{directory}/{name}", value)
 
 
-def _write(path: str, value: int) -> None:
+def _write(path: str, value: int | str) -> None:
     """Write a control file in one call, so that an error belongs to this value."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:

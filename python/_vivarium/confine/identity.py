@@ -11,6 +11,7 @@ from _vivarium.confine import kernel
 
 INSIDE_ID = 1000  # the user and group of a session, as the session sees it
 
+_IDS = 0xFFFFFFFF  # all but the last, which means none
 _CAP_SETPCAP = 8
 _CAPABILITY_VERSION = 0x20080522
 _PR_CAPBSET_DROP = 24
@@ -29,12 +30,45 @@ def map_ids(inside: int, outside_uid: int, outside_gid: int) -> None:
     _write("/proc/self/gid_map", f"{inside} {outside_gid} 1\n")
 
 
+def namespace_of(uid: int) -> int:
+    """Return a user namespace in which root is `uid` and everybody else is who they are, as a descriptor."""
+    ready, done = os.pipe(), os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            own = os.readlink("/proc/self")  # as this /proc counts, which may not be that of our pid namespace
+            kernel.unshare(kernel.NEWUSER)
+            os.write(ready[1], own.encode())
+            os.close(done[1])
+            os.read(done[0], 1)
+        finally:
+            os._exit(0)
+    os.close(ready[1])
+    try:
+        entry = f"/proc/{os.read(ready[0], 32).decode()}"
+        _write(f"{entry}/uid_map", f"0 {uid} 1\n1 1 {uid - 1}\n{uid + 1} {uid + 1} {_IDS - uid - 1}\n")
+        _write(f"{entry}/gid_map", f"0 0 {_IDS}\n")
+        return os.open(f"{entry}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        for fd in (ready[0], *done):
+            os.close(fd)
+        os.waitpid(helper, 0)
+
+
 def become(uid: int, gid: int) -> None:
     """Take these ids for good. Afterwards the process is not dumpable, unless that is set again."""
     if os.getgroups():  # a namespace with one mapped id refuses setgroups, even of an empty list
         os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
+
+
+def watch_over(uid: int, own: int) -> None:
+    """Take ids by which we can signal the processes of `uid`, while they cannot signal us, who are `own` to them."""
+    if os.getgroups():
+        os.setgroups([])
+    os.setresgid(own, uid, own)  # what we fork can become the session, and that alone
+    os.setresuid(own, uid, own)
 
 
 def drop_capabilities() -> None:

@@ -7,7 +7,8 @@ import os
 import signal
 from collections.abc import Callable
 
-from _vivarium.confine import cgroup, identity, kernel, landlock, textfile
+from _vivarium.confine import cgroup, identity, kernel, textfile
+from _vivarium.confine.landlock import ruleset as landlock
 from _vivarium.confine.seccomp import filter as seccomp
 
 _HIGH_UID = 1_900_000_001
@@ -45,6 +46,7 @@ def _checks() -> dict[str, Callable[[], str]]:
         "namespaces": _namespaces,
         "proc": _fresh_proc,
         "landlock": _landlock,
+        "landlockLevel": _landlock_level,
         "seccomp": _seccomp,
         "cgroup": _cgroup,
         "pidfd": _pidfd,
@@ -103,6 +105,15 @@ def _landlock() -> str:
     except PermissionError:
         return f"ABI {version}"
     raise Missing(f"ABI {version} is announced, but a closed directory could be read")
+
+
+def _landlock_level() -> str:
+    """Check for what the level `landlock` needs, where Landlock is the first line."""
+    has_own_uids = bool(_in_child(_session_uids)["ok"])
+    problem = landlock.shortfall(landlock.abi(), has_own_uids=has_own_uids)
+    if problem is not None:
+        raise Missing(problem)
+    return "possible, with user ids of their own" if has_own_uids else "possible"
 
 
 def _seccomp() -> str:

@@ -20,9 +20,26 @@ class WallsOpen(Exception):
     """Something was possible that must be refused; the text names it."""
 
 
-def verify(level: str, network: bool, limits: dict[str, int | tuple[int, int]], landlock: int) -> None:
-    """Raise WallsOpen unless every try is refused and every limit is set; for levels that have walls."""
-    open_ones = [name for name, is_refused in _tries(level, network, landlock).items() if not _holds(is_refused)]
+def verify(
+    level: str,
+    network: bool,
+    limits: dict[str, int | tuple[int, int]],
+    landlock: int,
+    *,
+    own_files: bool,
+    is_pinned: bool = False,
+) -> None:
+    """Raise WallsOpen unless every try is refused and every limit is set; for levels that have walls.
+
+    `landlock` is its version. Without `own_files`, the metadata of no file may change. A process that is pinned cannot
+    choose its processors.
+    """
+    tries = _tries(level, network, landlock)
+    if not own_files:
+        tries["the modes of files"] = _change_mode
+    if is_pinned:
+        tries["other processors"] = lambda: os.sched_setaffinity(0, os.sched_getaffinity(0))
+    open_ones = [name for name, is_refused in tries.items() if not _holds(is_refused)]
     open_ones += [f"the limit {name}" for name, value in limits.items() if not _is_set(name, value)]
     if open_ones:
         raise WallsOpen(f"the walls of the level '{level}' do not hold: {', '.join(open_ones)}")
@@ -54,6 +71,10 @@ def _tries(level: str, network: bool, landlock: int) -> dict[str, Callable[[], o
             tries["what Landlock refuses"] = lambda: os.kill(1, 0)
     else:
         tries["files of the host"] = lambda: os.close(os.open("/etc/passwd", os.O_RDONLY))
+        tries["connections of the host"] = lambda: os.close(os.open("/proc/self/net/dev", os.O_RDONLY))
+        tries["unix sockets of the host"] = lambda: socket.socket(socket.AF_UNIX).close()
+        tries["its subreaper"] = lambda: os.kill(os.getppid(), 0)
+        tries["the limits of others"] = lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0))
     return tries
 
 
@@ -74,6 +95,17 @@ def _is_set(name: str, value: int | tuple[int, int]) -> bool:
 def _must(is_open: bool) -> None:
     if not is_open:
         raise PermissionError
+
+
+def _change_mode() -> None:
+    """Change the mode of a file of our own. If that has no effect, it has none on any other file."""
+    path = f"{os.environ['TMPDIR']}/.{os.urandom(8).hex()}"
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        os.chmod(path, 0o640)
+        _must(os.stat(path).st_mode & 0o777 != 0o600)
+    finally:
+        os.unlink(path)
 
 
 def _create(path: str) -> None:

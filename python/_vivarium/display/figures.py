@@ -1,9 +1,9 @@
 """Collects the pictures of a run: every figure once, in order, shown or not.
 
 A `Figures` object is made once per session, in the process that runs the code. From then on `plt.show()`, `fig.show()`
-(matplotlib and plotly) and `Image.show()` (Pillow) publish instead of opening a window, whether the library is loaded
-already or later. Call `begin_run()` before the code and `end_run()` after it, even if it raised. `end_run()` publishes
-figures that were never shown and figures of earlier runs that the code has changed, and closes all of them.
+(matplotlib, plotly and Altair) and `Image.show()` (Pillow) publish instead of opening a window, whether the library is
+loaded already or later. Call `begin_run()` before the code and `end_run()` after it, even if it raised. `end_run()`
+publishes figures that were never shown and figures of earlier runs that the code has changed, and closes all of them.
 
 `publish` receives `{"data": {mime: str | bytes}, "kind": "figure", "chart", "title", "picture"}`. `data` always has
 `text/plain`, and nothing else if a figure could not be drawn. `picture` is the number of the picture in the run. After
@@ -19,7 +19,7 @@ import sys
 import weakref
 from collections.abc import Callable
 
-from _vivarium.display import pictures
+from _vivarium.display import fonts, pictures
 from _vivarium.display.arrivals import Arrivals
 from _vivarium.display.budget import Item, outline_of, size_of_form
 from _vivarium.display.chart.chart import chart_of
@@ -53,7 +53,7 @@ class Figures:
         self._drawn_now: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._saved_from: list[Any] = []
         os.environ["MPLBACKEND"] = BACKEND
-        self._arrivals = Arrivals(hooks(self))
+        self._arrivals = Arrivals({**hooks(self), "matplotlib.font_manager": fonts.complete})
         self._arrivals.check()
 
     def begin_run(self) -> None:
@@ -216,5 +216,6 @@ def _digest(data: dict[str, str | bytes]) -> bytes:
     """Identify a picture by its image, or by its text if it has none. SVG differs at each drawing."""
     import hashlib  # slow to load, and few programs draw
 
-    content = data.get("image/png") or data.get(pictures.PLOTLY) or data["text/plain"]
+    specification = next((form for mime, form in data.items() if mime.endswith("+json")), None)
+    content = data.get("image/png") or specification or data["text/plain"]
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode("utf-8", "replace")).digest()

@@ -1,4 +1,4 @@
-"""Replaces the functions by which matplotlib, plotly and Pillow open a window or a browser."""
+"""Replaces what needs a window, a browser or widgets: in matplotlib, pandas, plotly, Altair, Pillow, tqdm."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from _vivarium.display.chart import boxes
 from _vivarium.values.hints import Any, Protocol
 
 BACKEND = "agg"
+MAX_COLUMNS = 20  # what pandas shows in a notebook
 _WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 _WITH_WINDOW = (
     "gtk",
@@ -51,6 +52,11 @@ def hooks(collector: Collector) -> dict[str, Action]:
         "matplotlib.figure": lambda module: _hook_figure(module, collector),
         "matplotlib.pyplot": lambda module: _hook_pyplot(module, collector),
         "plotly.io._renderers": lambda module: _hook_plotly(module, collector),
+        "altair": lambda module: replace(
+            module.TopLevelMixin, "show", lambda _: lambda chart, *__, **___: collector.show(chart)
+        ),
+        "pandas": _hook_pandas,
+        "tqdm.notebook": _hook_tqdm,
         "PIL.Image": lambda module: replace(
             module.Image, "show", lambda _: lambda image, *__, **___: collector.show(image)
         ),
@@ -105,6 +111,20 @@ def _hook_plotly(module: Any, collector: Collector) -> None:
     package = sys.modules.get("plotly.io")
     if package is not None and "show" in vars(package):
         package.show = module.show  # type: ignore[attr-defined]
+
+
+def _hook_pandas(module: Any) -> None:
+    """Wrap wide tables, as in notebooks: pandas takes us for a terminal, for which it leaves out columns."""
+    if module.get_option("display.max_columns") == 0:
+        module.set_option("display.max_columns", MAX_COLUMNS)
+
+
+def _hook_tqdm(module: Any) -> None:
+    """Draw progress bars as text where their widgets are not installed."""
+    if module.IProgress is None:
+        plain = sys.modules["tqdm.std"]
+        module.tqdm = module.tqdm_notebook = plain.tqdm  # type: ignore[attr-defined]
+        module.trange = module.tnrange = plain.trange  # type: ignore[attr-defined]
 
 
 def _with_safe_backend(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,11 +2,12 @@
 
 `install(builtins, publisher)` makes `display` a builtin. `from IPython.display import ...` finds IPython if it is
 installed, with `display` and `clear_output` redirected to the publisher. Otherwise it finds a small module with the
-usual names. `get_ipython` is not a builtin: code that checks for it learns that there is no IPython shell.
+usual names. `IPython.get_ipython` is the builtin of that name, if there is one (see `_vivarium.notebook`).
 """
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from importlib.machinery import ModuleSpec
@@ -29,10 +30,13 @@ def install(namespace: ModuleType, publisher: Publisher) -> None:
     }
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder) is not StandIn]
     sys.meta_path.append(StandIn({**functions, **classes}))  # type: ignore[arg-type]  # last: a real IPython comes first
+    displays = ("IPython.core.display_functions", "IPython.display")
+    askings = ("IPython.core.getipython", "IPython")
     Arrivals(
-        dict.fromkeys(
-            ("IPython.core.display_functions", "IPython.display"), lambda module: vars(module).update(functions)
-        )
+        {
+            **dict.fromkeys(displays, lambda module: vars(module).update(functions)),
+            **dict.fromkeys(askings, lambda module: vars(module).update(get_ipython=_get_ipython())),
+        }
     ).check()
 
 
@@ -55,11 +59,16 @@ class StandIn:
         if module.__name__ == "IPython":
             contents = {
                 "display": contents["display"],
-                "get_ipython": lambda: None,
+                "get_ipython": _get_ipython(),
                 "__version__": "0",
                 "version_info": (0, 0, 0),
             }
         vars(module).update(contents)
+
+
+def _get_ipython() -> Any:
+    """Return the builtin itself: it looks at who calls it."""
+    return getattr(builtins, "get_ipython", lambda: None)
 
 
 class DisplayObject:
@@ -168,25 +177,36 @@ def _functions(publisher: Publisher) -> dict[str, Any]:
                 publisher.publish_bundle(one)
             else:
                 publisher.publish(one)
-        return _Handle(display) if display_id else None
+        return DisplayHandle(display, display_id) if display_id else None
 
     def update_display(*objects: Any, **options: Any) -> None:
+        """Show objects in place of others: they are shown as new output."""
         display(*objects, raw=bool(options.get("raw")))
 
     def clear_output(wait: bool = False) -> None:
+        """Remove what was printed and shown so far."""
         publisher.clear(wait=bool(wait))
 
     def publish_display_data(data: dict[str, Any], *_: Any, **__: Any) -> None:
+        """Show content of several MIME types."""
         publisher.publish_bundle(data)
 
-    return {one.__name__: one for one in (display, update_display, clear_output, publish_display_data)}
+    functions = (display, update_display, clear_output, publish_display_data)
+    for one in functions:
+        one.__qualname__ = one.__name__  # as help() and tracebacks name it
+    return {one.__name__: one for one in functions}
 
 
-class _Handle:
+class DisplayHandle:
     """What `display(..., display_id=True)` returns. Each update is shown as a new output."""
 
-    def __init__(self, display: Any) -> None:
+    def __init__(self, display: Any, display_id: Any) -> None:
         self.display = self.update = display
+        self.display_id = display_id if isinstance(display_id, str) else f"{id(self):x}"
+
+    def __repr__(self) -> str:
+        """Return what IPython says about it."""
+        return f"<DisplayHandle display_id={self.display_id}>"
 
 
 def _is_file(data: Any) -> bool:

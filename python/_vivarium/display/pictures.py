@@ -1,4 +1,4 @@
-"""Draws figures and images of matplotlib, plotly and Pillow, bounded in size, if the program has loaded them."""
+"""Draws pictures of matplotlib, plotly, Altair and Pillow, bounded in size, if the program has loaded them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 import warnings
 from types import ModuleType
 
-from _vivarium.display import thinning
+from _vivarium.display import thinning, vega
 from _vivarium.values.hints import Any
-from _vivarium.values.text import printable, text_of, type_name
+from _vivarium.values.text import printable, text_of
 
 DPI = 100
 MIN_DPI = 10  # below this, nothing in a picture can be recognised
@@ -23,6 +23,7 @@ _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 _CLASSES = (
     ("matplotlib.figure", "Figure", "matplotlib"),
     ("plotly.basedatatypes", "BaseFigure", "plotly"),
+    ("altair", "TopLevelMixin", "altair"),
     ("PIL.Image", "Image", "pillow"),
 )
 _bases = type.__dict__["__mro__"].__get__
@@ -30,7 +31,7 @@ Bundle = dict[str, "str | bytes"]
 
 
 def kind_of(value: object) -> str:
-    """Return "matplotlib", "plotly" or "pillow" for a picture, else an empty string."""
+    """Return "matplotlib", "plotly", "altair" or "pillow" for a picture, else an empty string."""
     bases = _bases(type(value))
     for module, name, kind in _CLASSES:
         known = _member(module, name)
@@ -48,6 +49,8 @@ def draw(value: Any, kind: str, *, svg: bool = False) -> tuple[Bundle, int]:
         return _draw_figure(value, svg)
     if kind == "pillow":
         return _encode_image(value)
+    if kind == "altair":
+        return vega.encode(value), 0
     return _encode_plotly(value)
 
 
@@ -58,6 +61,8 @@ def title_of(value: Any) -> str | None:
         if kind == "matplotlib":
             titles = [value.get_suptitle() if hasattr(value, "get_suptitle") else ""]
             titles += [axes.get_title(loc=place) for axes in value.axes for place in ("center", "left", "right")]
+        elif kind == "altair":
+            titles = [vega.title_of(value)]
         else:
             titles = [value.layout.title.text] if kind == "plotly" else []
         return next((printable(text[:200]) for text in titles if type(text) is str and text.strip()), None)
@@ -150,7 +155,8 @@ def _save(figure: Any, box: Any, **options: object) -> bytes:
 
 def _encode_image(image: Any) -> tuple[Bundle, int]:
     width, height = image.size
-    text = f"<{type_name(image)} {image.mode} {width}x{height}>"
+    kind = type(image)
+    text = f"<{kind.__module__}.{kind.__name__} image mode={image.mode} size={width}x{height}>"
     scale = min(1.0, math.sqrt(MAX_PIXELS / max(1, width * height)), MAX_SIDE / max(1, width, height))
     first = picture = _image_as_png(image, scale)
     if len(picture) > MAX_BYTES:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from _vivarium.display import pictures
 from _vivarium.display.budget import Budget, Item, size_of_form
 from _vivarium.display.figures import Figures
+from _vivarium.display.pretty.printers import pretty_text
 from _vivarium.values.hints import Any
 from _vivarium.values.text import plain, printable, text_of, type_name
 
@@ -66,11 +67,13 @@ class Publisher:
         self._limit = limit
         self._pid = os.getpid()
         self._budget = Budget()
+        self._diverted: Callable[[Item], None] | None = None
         self.figures = Figures(self._send, svg=svg, refuse=self._miss)
 
     def begin_run(self, *, svg: bool = False) -> None:
         """Start a run; with `svg`, figures of matplotlib are published as SVG as well."""
         self._pid = os.getpid()
+        self._diverted = None
         self._budget.clear()
         self.figures.svg = svg
         self.figures.begin_run()
@@ -101,9 +104,22 @@ class Publisher:
         """Publish the value of an expression."""
         self._send_last()
         if id(type(value)) in _PLAIN:
-            return self._send(_item("result", {TEXT: text_of(value, TEXT_LIMIT)}))
+            return self._send(_item("result", {TEXT: pretty_text(value, TEXT_LIMIT)}))
         taken = self.figures.take(value, is_echo=True)
-        self._send({**taken[0], "kind": "result"} if taken else _item("result", *_bundle(value, self._limit)))
+        if taken is not None:
+            self._send({**taken[0], "kind": "result"})
+        elif not _displays_itself(value):
+            self._send(_item("result", *_bundle(value, self._limit)))
+
+    def divert(self, receive: Callable[[Item], None] | None) -> Callable[[Item], None] | None:
+        """Give what is published from now on to this function; None: send it again. Returns who got it before."""
+        self.figures.end_run()  # what is drawn by now belongs to what was before
+        earlier, self._diverted = self._diverted, receive
+        return earlier
+
+    def resend(self, item: Item) -> None:
+        """Publish an item that was diverted."""
+        self._send({**item, "kind": "display"} if item["kind"] == "result" else item)
 
     def clear(self, *, wait: bool = False) -> None:
         """Ask for earlier output to be dropped, with `wait` only once there is new output."""
@@ -114,6 +130,9 @@ class Publisher:
 
     def _send(self, item: Item) -> None:
         if os.getpid() != self._pid:  # a process that the program forked must not write to our channel
+            return
+        if self._diverted is not None:
+            self._diverted(item)
             return
         admitted = self._budget.admit(item)
         if admitted is not None:
@@ -147,7 +166,7 @@ def _bundle(value: object, limit: int) -> tuple[Bundle, int]:
     kind = pictures.kind_of(value)
     if kind:
         return _complete(_forms_of_picture(value, kind), f"<{type_name(value)}>", limit)
-    return _complete(_forms_of(value), text_of(value, min(limit, TEXT_LIMIT)), limit)
+    return _complete(_forms_of(value), pretty_text(value, min(limit, TEXT_LIMIT)), limit)
 
 
 def _complete(forms: Forms, text: str, limit: int) -> tuple[Bundle, int]:

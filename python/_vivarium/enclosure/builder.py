@@ -9,6 +9,7 @@ import errno
 import json
 import math
 import os
+import resource
 import select
 import socket
 import stat
@@ -19,7 +20,9 @@ from _vivarium.confine.removal import Removals
 from _vivarium.confine.root import build as root
 from _vivarium.confine.root import mounts
 from _vivarium.confine.seccomp import filter as seccomp
-from _vivarium.enclosure.host_socket import ask_mounts, connect_worker
+from _vivarium.enclosure.home import make_directories, make_temporary
+from _vivarium.enclosure.host_socket import ask, connect_worker
+from _vivarium.enclosure.listeners import handover_path, hosts_file, open_handover, open_listeners
 from _vivarium.enclosure.pid1 import Pid1
 from _vivarium.protocol import GO
 from _vivarium.record import Record
@@ -28,9 +31,14 @@ NAMESPACES = ("pid", "user", "mnt", "net", "ipc", "uts", "cgroup")
 READY = b"ready"
 SHM_BYTES = 64 << 20  # until a worker knows how much memory its session may use
 STAGING = "/.staging"
+PACKAGES = "/.packages"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # A shared mapping of /dev/zero is memory that only a control group counts.
 DEVICES_WITHOUT_CGROUP = ("null", "full", "random", "urandom")
+
+
+# With these a process can only give up more.
+CLOSING = ("seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
 
 
 class BuildSettings(Record):
@@ -91,14 +99,20 @@ def _attach(order: dict, go: int, settings: BuildSettings) -> tuple[dict, list[i
 
 def _build(request: dict, settings: BuildSettings) -> tuple[dict, list[int]]:
     """Build one enclosure. Returns its lifeline, the connections of its worker and its namespaces as descriptors."""
-    request = {**request, "mounts": ask_mounts(settings.socket, request["enclosure"]) if request["hasMounts"] else []}
+    name, has = request["enclosure"], {"mounts": request["hasMounts"], "targets": request["listed"]}
+    request = {**request, **{kind: ask(settings.socket, kind, name) if has[kind] else [] for kind in has}}
     home, owner = f"{settings.sessions}/{request['workspace']}", request["uid"] if settings.privileged else None
     make_directories(home, owner)
-    _make_temporary(home, owner, settings.symlinks)
+    make_temporary(home, owner, settings.symlinks)
     group = _make_group(request, settings)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
-        pid = _fork_pid1(request, settings, theirs)
+        handover = open_handover(handover_path(settings.socket, name)) if request["listed"] else None
+        try:
+            pid = _fork_pid1(request, settings, theirs, handover)
+        finally:
+            if handover is not None:
+                handover.close()
         theirs.close()
         if pid:
             _attach_pid1(group, pid, ours)
@@ -127,58 +141,18 @@ def _attach_pid1(group: cgroup.Group | None, pid: int, lifeline: socket.socket) 
             raise
 
 
-def make_directories(home: str, owner: int | None) -> None:
-    """Make the directories of a session, owned by its user id. Raises where something else has taken their place."""
-    opened = _make_directory(home, None, owner)
-    try:
-        for name in ("workspace", "rollback"):
-            os.close(_make_directory(name, opened, owner))
-    finally:
-        os.close(opened)
-
-
-def _make_directory(name: str, parent: int | None, owner: int | None) -> int:
-    """Make a directory, unless an earlier enclosure or a builder that was killed has. Returns a descriptor of it."""
-    try:
-        os.mkdir(name, 0o700, dir_fd=parent)
-    except FileExistsError:
-        pass
-    if owner is not None:
-        os.chown(name, owner, owner, dir_fd=parent, follow_symlinks=False)
-    return os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-
-
-def _make_temporary(home: str, owner: int | None, symlinks: tuple[tuple[str, str], ...]) -> None:
-    """Make the directories of /tmp and /dev/shm. Those of an earlier enclosure stay as they are."""
-    made = []
-    for path in (f"{home}/tmp", f"{home}/shm"):
-        try:
-            os.mkdir(path, 0o700)
-            made.append(path)
-        except FileExistsError:
-            continue
-    if f"{home}/tmp" in made:
-        for path, points_to in symlinks:
-            os.makedirs(os.path.dirname(home + path), exist_ok=True)
-            os.symlink(points_to, home + path)
-            made.append(os.path.dirname(home + path))
-    for path in made:
-        if owner is not None:
-            os.chown(path, owner, owner, follow_symlinks=False)
-
-
 def _make_group(request: dict, settings: BuildSettings) -> cgroup.Group | None:
     if settings.cgroups.kind == "none":
         return None
     name = f"vivarium-{request['build']}"
     try:
-        return settings.cgroups.create(name, memory_bytes=None, processes=None)
+        return settings.cgroups.create(name, memory_bytes=None, processes=None, limits_cpus=request["limitsCpus"])
     except FileExistsError:  # of a builder that was killed meanwhile
         settings.cgroups.group(name).remove()
-        return settings.cgroups.create(name, memory_bytes=None, processes=None)
+        return settings.cgroups.create(name, memory_bytes=None, processes=None, limits_cpus=request["limitsCpus"])
 
 
-def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> int:
+def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket, handover: socket.socket | None) -> int:
     """Fork pid 1 by way of a helper that enters the new namespaces.
 
     Returns the pid of pid 1, or 0 when the lifeline has the reason.
@@ -187,14 +161,15 @@ def _fork_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) 
     helper = os.fork()
     if helper == 0:
         try:
-            kernel.close_fds_except([write_end, lifeline.fileno()])  # else pid 1 would hold its own lifeline open
+            ways = [lifeline.fileno(), *([] if handover is None else [handover.fileno()])]
+            kernel.close_fds_except([write_end, *ways])  # else pid 1 would hold its own lifeline open
             _enter_namespaces(request, settings)
             child = os.fork()
             if child:
                 os.write(write_end, str(child).encode())
                 os._exit(0)
             os.close(write_end)
-            _become_pid1(request, settings, lifeline)
+            _become_pid1(request, settings, lifeline, handover)
         except BaseException as error:
             _report(lifeline, _describe(error, request))
         os._exit(1)
@@ -232,7 +207,7 @@ def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
     os.setsid()
     uid, gid = os.getuid(), os.getgid()
     if request["mounts"]:
-        _stage_mounts(request, settings.host)
+        _stage_mounts(request, settings.host, request["uid"] if settings.privileged else None)
     if settings.privileged:
         uid = gid = request["uid"]
         identity.become(uid, gid)
@@ -245,7 +220,7 @@ def _enter_namespaces(request: dict, settings: BuildSettings) -> None:
         limits.limit_network()
 
 
-def _stage_mounts(request: dict, host: str) -> None:
+def _stage_mounts(request: dict, host: str, uid: int | None) -> None:
     """Bind requested mounts to places of our own, by descriptors: sessions may be changing the ways to them.
 
     The session's own uid could not walk through private homes either.
@@ -256,11 +231,14 @@ def _stage_mounts(request: dict, host: str) -> None:
     for index, mount in enumerate(request["mounts"]):
         target = f"{STAGING}/{index}"
         source = _open_source(host, mount, index)
-        if stat.S_ISDIR(os.fstat(source).st_mode):
+        facts = os.fstat(source)
+        if stat.S_ISDIR(facts.st_mode):
             os.mkdir(target)
         else:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-        mounts.bind_descriptor(source, target)
+        # Nobody but root could write there: the user of this directory does so in the place of root.
+        is_roots = mount["writable"] and facts.st_uid == 0 and not facts.st_mode & stat.S_IWOTH
+        mounts.bind_descriptor(source, target, uid if is_roots else None)
         os.close(source)
         mount["source"] = target
 
@@ -282,10 +260,13 @@ def _open_source(host: str, mount: dict, index: int) -> int:
     return opened
 
 
-def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket) -> None:
+def _become_pid1(
+    request: dict, settings: BuildSettings, lifeline: socket.socket, handover: socket.socket | None
+) -> None:
     home = f"{settings.sessions}/{request['workspace']}"
     has_group = settings.cgroups.kind != "none"
     own = os.open("/proc/self/ns", os.O_RDONLY | os.O_CLOEXEC)  # while the /proc that we came with is still in view
+    oom_score = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     root.build(
         root.Root(
             read_only=settings.read_only,
@@ -294,11 +275,15 @@ def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket
                 root.Bind(f"{home}/workspace", "/workspace", writable=not request["readOnly"]),
                 root.Bind(f"{home}/rollback", "/.rollback", writable=True),
                 root.Bind(f"{home}/tmp", "/tmp", writable=True),
+                root.Bind(f"{home}/packages", PACKAGES),
                 *(root.Bind(mount["source"], mount["target"], mount["writable"]) for mount in request["mounts"]),
             ),
             symlinks=(("/mnt/data", "/workspace"),),
             proc=settings.proc,
             network=request["network"],
+            certificates=request["listed"],
+            hosts=hosts_file(request["targets"]),
+            host=settings.host,
             # Pages of a memory file system are counted by a control group, and by nothing else.
             shm=SHM_BYTES if has_group else f"{home}/shm",
             devices=DEVICES if has_group else DEVICES_WITHOUT_CGROUP,
@@ -312,21 +297,29 @@ def _become_pid1(request: dict, settings: BuildSettings, lifeline: socket.socket
     kernel.set_hostname(b"vivarium")
     if not request["network"]:
         kernel.loopback_up()
+    listeners = None if handover is None else open_listeners(request["targets"])
     pid_max, last_pid = _pid_max(), _last_pid()
     kernel.set_dumpable(False)
     identity.drop_capabilities()
     kernel.no_new_privileges()
-    limits.set_limits({"CORE": 0, "NOFILE": 64, "FSIZE": 0})
+    open_files = 64 if listeners is None else 64 + len(listeners.sockets)
+    # The hard limits are for the commands that it forks.
+    limits.set_limits({"CORE": 0, "NOFILE": (open_files, resource.RLIM_INFINITY), "FSIZE": (0, resource.RLIM_INFINITY)})
     seccomp.install(pid1_filter())
     socket.send_fds(lifeline, [READY], namespaces)
     for fd in namespaces:
         os.close(fd)
-    Pid1(lifeline, pid_max, last_pid).serve()
+    ways_out = None if listeners is None or handover is None else (handover, listeners)
+    Pid1(lifeline, pid_max, last_pid, ways_out, oom_score).serve()
 
 
 def pid1_filter() -> bytes:
-    """The filter of every pid 1; made once before the builder is forked."""
-    return seccomp.assemble(shared_memory=False, families=())
+    """The filter of every pid 1; made once before the builder is forked.
+
+    Commands inherit it and install that of their session on top, so it allows what any session may do, and that.
+    """
+    families = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+    return seccomp.assemble(shared_memory=True, families=families, own_pids=True, closing=CLOSING)
 
 
 def _own_namespaces(request: dict, directory: int) -> list[int]:

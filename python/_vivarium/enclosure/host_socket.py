@@ -13,12 +13,12 @@ KINDS = ("control", "stdout", "stderr")
 _CHUNK = 1 << 16
 
 
-def connect_worker(path: str) -> tuple[str, list[int]]:
-    """Connect a worker to the host: control, stdout, stderr. Each is an open file description of its own.
+def connect_worker(path: str, ticket: str | None = None) -> tuple[str, list[int]]:
+    """Connect a worker or a command to the host: control, stdout, stderr. Each is an open file description of its own.
 
-    Returns a ticket by which the zygote can name the three to the host. Only who has the token can add to them.
+    Returns a ticket by which the zygote can name the three to the host. Adding to them takes the token.
     """
-    ticket, token = os.urandom(16).hex(), os.urandom(16).hex()
+    ticket, token = ticket or os.urandom(16).hex(), os.urandom(16).hex()
     fds: list[int] = []
     try:
         for kind in KINDS:
@@ -32,11 +32,11 @@ def connect_worker(path: str) -> tuple[str, list[int]]:
     return ticket, fds
 
 
-def ask_mounts(path: str, enclosure: str) -> list[dict]:
-    """Ask the host for the mounts of an enclosure."""
+def ask(path: str, kind: str, enclosure: str) -> list[dict]:
+    """Ask the host for something of an enclosure: its `mounts`, or the `targets` on the list of its network."""
     answer = bytearray()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        _greet(connection, path, {"kind": "mounts", "enclosure": enclosure})
+        _greet(connection, path, {"kind": kind, "enclosure": enclosure})
         while chunk := connection.recv(_CHUNK):
             answer += chunk
     return json.loads(answer)

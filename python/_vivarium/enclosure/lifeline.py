@@ -26,6 +26,13 @@ class WorkerExit(Record):
     status: int
 
 
+class CommandExit(Record):
+    """How a command of the system ended that pid 1 has started."""
+
+    command: int
+    status: int
+
+
 class Ticket(Record):
     """By which the host knows the connections of the worker. A subreaper sends it, once."""
 
@@ -38,7 +45,7 @@ class Failure(Record):
     failure: str
 
 
-Message = Answer | WorkerExit | Ticket | Failure
+Message = Answer | WorkerExit | CommandExit | Ticket | Failure
 
 
 class Unexpected(ValueError):
@@ -72,14 +79,20 @@ def _message_of(fields: dict[str, object]) -> Message | None:
         if type(request) is int and (problem is None or _is_text(problem)):
             return Answer(request, problem)
     elif fields.keys() == {"status"}:
-        status = fields["status"]
-        if type(status) is int and 0 <= status <= _MAX_STATUS:
-            return WorkerExit(status)
+        if _is_status(fields["status"]):
+            return WorkerExit(fields["status"])
+    elif fields.keys() == {"command", "status"}:
+        if type(fields["command"]) is int and _is_status(fields["status"]):
+            return CommandExit(fields["command"], fields["status"])
     elif fields.keys() == {"ticket"} and _is_text(fields["ticket"]) and fields["ticket"]:
         return Ticket(fields["ticket"])
     elif fields.keys() == {"failure"} and _is_text(fields["failure"]):
         return Failure(fields["failure"])
     return None
+
+
+def _is_status(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_STATUS
 
 
 def _is_text(value: object) -> bool:

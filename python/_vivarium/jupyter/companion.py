@@ -20,7 +20,8 @@ from typing import Any
 from IPython import get_ipython  # type: ignore[import-not-found]
 
 from _vivarium.cell.modules import WorkspaceModules
-from _vivarium.cell.runner import Quitter
+from _vivarium.cell.quitter import Quitter
+from _vivarium.completion.complete import complete
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
 from _vivarium.display.publisher import Publisher
@@ -44,6 +45,7 @@ class Companion:
         self._shell = shell
         self._workspace = os.getcwd()
         os.environ.update(environment)
+        sys.argv = [""]  # those of the kernel are no program's arguments
         self._modules = WorkspaceModules(self._workspace)
         self._modules.install()
         self._publisher = Publisher(self._send, limit=LARGEST_FORM)
@@ -91,6 +93,10 @@ class Companion:
     def inspect(self) -> list[Any]:
         """Describe the variables."""
         return list(inspect_variables(self._shell.user_ns, self._injected))
+
+    def complete(self, text: str) -> dict[str, object]:
+        """Complete what stands at the end of a text."""
+        return complete(self._shell.user_ns, text, self._injected)
 
     def write_table(self, name: str, path: str, format: str) -> dict[str, object]:
         """Write a table to a file. Reports what is wrong, if anything."""

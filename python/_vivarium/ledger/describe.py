@@ -9,8 +9,8 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
 from itertools import islice
 
-from _vivarium.ledger import tables
 from _vivarium.ledger.kinds import is_class
+from _vivarium.ledger.libraries import tables
 from _vivarium.values.hints import TypedDict
 from _vivarium.values.text import attempt, printable, text_of, type_name
 

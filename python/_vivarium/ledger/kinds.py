@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 from _vivarium.values.shapes import module_of, mro_of
 
@@ -12,11 +12,31 @@ NUMBERS = {id(kind) for kind in (int, float, complex, bool, type(None), type(...
 TEXTS = {id(str), id(bytes)}
 ATOMS = NUMBERS | TEXTS | {id(kind) for kind in (range, CodeType)}  # hold nothing, and never change
 MAIN = "__main__"
+_FUNCTIONS = {id(kind) for kind in (FunctionType, BuiltinFunctionType)}
+_NUMPY_FUNCTIONS = ("ufunc", "_ArrayFunctionDispatcher")
 
 
 def is_variable(name: object, value: object) -> bool:
     """Return whether an entry of the namespace counts as a variable: names with an underscore and modules do not."""
     return type(name) is str and not name.startswith("_") and type(value) is not ModuleType
+
+
+def is_imported(value: object) -> bool:
+    """Return whether a value is a module, or a function or a class of another one: a name for it is not a variable."""
+    kind = type(value)
+    if id(kind) in ATOMS:  # most new variables, and there may be many
+        return False
+    if any(parent is ModuleType for parent in mro_of(kind)):  # also of a class of its own, as of modules that load late
+        return True
+    if id(kind) in _FUNCTIONS:
+        module = value.__module__  # neither type lets a program put code of its own here
+    elif is_class(value):
+        module = module_of(value)  # type: ignore[arg-type]
+    else:
+        module = module_of(kind)
+        is_numpy = type(module) is str and module == "numpy"
+        return is_numpy and type.__dict__["__name__"].__get__(kind) in _NUMPY_FUNCTIONS
+    return type(module) is str and module != MAIN and module in sys.modules
 
 
 def is_class(value: object) -> bool:

@@ -13,7 +13,7 @@ from itertools import islice
 from types import CodeType
 
 from _vivarium.ledger.describe import variables_in
-from _vivarium.ledger.kinds import ATOMS, NUMBERS, is_variable
+from _vivarium.ledger.kinds import ATOMS, NUMBERS, is_imported, is_variable
 from _vivarium.ledger.marks import Mark
 from _vivarium.ledger.parts import Marks
 from _vivarium.ledger.reach import Reach
@@ -30,6 +30,7 @@ class Ledger:
     """Keeps fingerprints of the variables that can change in place, and compares them after each run.
 
     Runs no code of the program. Names with a leading underscore, modules and the values in `injected` do not count.
+    A name for a function or a class of another module is not told when it is new: the program only imported it.
     """
 
     def __init__(self, injected: Mapping[str, object] | None = None) -> None:
@@ -208,7 +209,8 @@ class Ledger:
             scope.before[name] = Mark(scope.atoms[name]).digest
         digest = self._mark(name, value, patience)
         if name not in scope.ids:
-            found.added.append(name)
+            if not is_imported(value):
+                found.added.append(name)
         elif name in scope.before and digest is not None:
             if scope.before[name] != digest:
                 found.changed.append(name)

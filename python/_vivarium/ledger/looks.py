@@ -12,8 +12,8 @@ import builtins
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 
-from _vivarium.ledger import tables
 from _vivarium.ledger.kinds import ATOMS, names_in
+from _vivarium.ledger.libraries import tables
 from _vivarium.ledger.plain import Bound, Glance
 from _vivarium.values.hints import Any
 from _vivarium.values.shapes import class_dict_of, mro_of

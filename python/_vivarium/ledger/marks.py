@@ -15,8 +15,8 @@ from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType
 from zlib import crc32
 
-from _vivarium.ledger import tables
 from _vivarium.ledger.kinds import MAIN, is_class
+from _vivarium.ledger.libraries import tables
 from _vivarium.values.hints import Any
 from _vivarium.values.shapes import class_dict_of, module_of, mro_of
 

@@ -11,7 +11,7 @@ REACHES_ALL = frozenset(
         *("exec", "eval", "execfile", "globals", "locals", "vars", "__import__", "import_module", "runpy", "timeit"),
         *("__main__", "modules", "__globals__", "__builtins__", "f_globals", "f_locals", "f_back", "tb_frame"),
         *("_getframe", "_current_frames", "gi_frame", "cr_frame", "ag_frame", "inspect", "ctypes", "cffi"),
-        *("get_objects", "get_referrers", "settrace", "setprofile", "doctest", "breakpoint"),
+        *("get_objects", "get_referrers", "settrace", "setprofile", "doctest", "breakpoint", "get_ipython"),
     )
 )
 _STAR = ("*",)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from _vivarium.ledger import tables
 from _vivarium.ledger.kinds import ATOMS, MAIN
+from _vivarium.ledger.libraries import tables
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
 from _vivarium.values.shapes import class_dict_of, module_of, mro_of, package_of

@@ -33,6 +33,7 @@ class DiskMeter:
         self._entries = 0
         self._is_too_deep = False
         self._is_stale = False
+        self._is_suspected = False  # the last walk found too much, but the tree may have changed meanwhile
         self._walk: Iterator[None] | None = None
 
     def expire(self) -> None:
@@ -57,13 +58,20 @@ class DiskMeter:
         deadline = time.monotonic() + seconds
         for _ in self._begin() if self._walk is None else self._walk:
             if stop_when_over and self._is_over():
-                return True
+                return self._is_certain()
             if time.monotonic() > deadline:
                 return False
         self._walk = None
         self.total = self._bytes
-        self.is_measured, self._is_stale = not self._is_stale, False
-        return stop_when_over and self._is_over()
+        self.is_measured, self._is_stale, self._is_suspected = not self._is_stale, False, False
+        return self.is_measured and stop_when_over and self._is_over()
+
+    def _is_certain(self) -> bool:
+        """Too much was found. If some of it may be gone, it is counted again from the start, but only once."""
+        if not self._is_stale or self._is_suspected:
+            return True
+        self._walk, self._is_stale, self._is_suspected = None, False, True
+        return False
 
     def _begin(self) -> Iterator[None]:
         self._walk = self._walk_once()

@@ -63,7 +63,7 @@ class Processes:
         return list({*tree, *self._members_of(tree)})
 
     def _members_of(self, tree: list[int]) -> list[int]:
-        """Return everything in the pid namespace of a tree of processes, whoever its parent is."""
+        """Return all processes in the pid namespace of these processes, including those outside of the tree."""
         namespace = next((found for found in map(_pid_namespace, tree) if found is not None), None)
         if namespace is None or namespace == self._own_namespace:
             return []

@@ -92,6 +92,7 @@ class Surveyor:
             Place(pid1=place["pid1"], worker=place["worker"], group=place["group"]),
             f"{self._settings.sessions}/{place['workspace']}",
             Limits(
+                order=order["order"],
                 worker=order["worker"],
                 dormant=frozenset(order["dormant"]),
                 memory_bytes=order["memoryBytes"],
@@ -112,9 +113,10 @@ class Surveyor:
         """Report that a session cannot be held to its limits. The host ends it."""
         self._channel.send({"event": "unmeasured", "enclosure": name, "problem": _describe(error)})
 
-    def _report_overstepping(self, name: str, cause: str, leftovers: int) -> None:
+    def _report_overstepping(self, name: str, order: int, cause: str, leftovers: int) -> None:
         """Report that a limit was passed. The host decides what happens, as it does at a timeout."""
-        self._channel.send({"event": "overstepped", "enclosure": name, "cause": cause, "leftovers": leftovers})
+        event = {"event": "overstepped", "enclosure": name, "order": order, "cause": cause, "leftovers": leftovers}
+        self._channel.send(event)
 
 
 def _describe(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """How much memory the kernel keeps for the sockets of an enclosure: what was sent and has not been read.
 
-No limit of a process counts it. The kernel tells it to whoever asks in the network namespace of a socket, also for
-sockets that no process has open because they are under way through another one.
+No process limit covers this memory. `sock_diag` reports it for every socket of a network namespace, including sockets
+that no process has open because they are being passed through another socket.
 """
 
 from __future__ import annotations

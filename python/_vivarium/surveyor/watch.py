@@ -37,6 +37,9 @@ LEAST_DISK_S = 0.001
 TURN_S = 0.02
 # No run may go on with more than this above the limit, also one that has found it there.
 OVERDRAFT = 256 << 20
+# The kernel allots the blocks that list those of a file when it writes the file out, long after the program wrote it.
+LISTING_SHARE = 256
+LISTING_SLACK = 64 << 10
 
 
 class Measurement(Fields):
@@ -52,6 +55,7 @@ class Measurement(Fields):
 class Limits(Fields):
     """What an enclosure may use, and which of its processes are which."""
 
+    order: int  # its number
     worker: int  # this and the next as pids inside the enclosure
     dormant: frozenset[int]
     memory_bytes: int
@@ -71,7 +75,7 @@ class WatchedEnclosure:
         self.name = name
         self.place = place
         self.disk = disk
-        self.limits = Limits(0, frozenset(), 0, None, None, 0, False, False, False)
+        self.limits = Limits(0, 0, frozenset(), 0, None, None, 0, False, False, False)
         self.before: Measurement | None = None  # the look that times count from; the next one if there is none
         self.last = Measurement()
         self.interval_s = TICK_S
@@ -89,7 +93,7 @@ class Watch:
         self,
         processes: Processes,
         following: Following,
-        overstepped: Callable[[str, str, int], None],
+        overstepped: Callable[[str, int, str, int], None],
         unmeasured: Callable[[str, Exception], None],
     ) -> None:
         self._processes = processes
@@ -116,16 +120,14 @@ class Watch:
         was_resting = watched.limits.is_resting
         if was_resting and not limits.is_resting and not watched.disk.is_measured:
             limits.tolerates_found = True  # a run is held to what earlier ones left, and that is not known yet
-        is_next_rest = was_resting and limits.is_resting and watched.next_s > 0
         watched.place, watched.limits, watched.before, watched.interval_s = place, limits, None, TICK_S
         watched.stopped = watched.stopped if limits.is_stopping else None
         self._allow(watched)
         watched.disk.expire()
-        soon = time.monotonic() + TICK_S
-        # Short runs in a row each end in a rest. They must not bring the next look forward, nor put it off.
-        # Unless the next run is to be held to what is found.
-        is_next_rest = is_next_rest and not limits.tolerates_found
-        watched.next_s = min(watched.next_s, soon) if is_next_rest else 0.0
+        # Short runs in a row each end in a rest. They must not bring the next look forward, nor put it off, unless the
+        # next run is to be held to what is found.
+        can_wait = was_resting and limits.is_resting and watched.next_s > 0 and not limits.tolerates_found
+        watched.next_s = min(watched.next_s, time.monotonic() + TICK_S) if can_wait else 0.0
         if not limits.is_resting:
             self._priorities.expect(name)
         if limits.is_stopping:
@@ -193,7 +195,7 @@ class Watch:
         if cause is not None:
             self.remove(watched.name)
             self._deputy.take(watched.name, _charge(watched.place, watched.limits, PATIENCE_S))
-            self._overstepped(watched.name, cause, watched.last.leftovers)
+            self._overstepped(watched.name, watched.limits.order, cause, watched.last.leftovers)
         watched.next_s = time.monotonic() + watched.interval_s
 
     def _judge(self, watched: WatchedEnclosure, disk_s: float) -> str | None:
@@ -220,19 +222,22 @@ class Watch:
             if disk.measure(disk_s) is None:
                 return False
             limits.tolerates_found = False
+            # Processes that a run left may have written since, and can be ended without harm to the worker.
+            if limits.is_resting and watched.last.leftovers > 0 and disk.total > disk.max_bytes:
+                return True
             self._tolerate(watched)
-            return not limits.is_resting and disk.is_over(0)
+            return not limits.is_resting and disk.total > disk.max_bytes
         if disk.is_over(disk_s):
             return True
-        if disk.is_measured and (limits.is_resting or disk.total < self._tolerated.get(disk.path, 0)):
-            self._tolerate(watched)  # during a run it may only shrink
+        if disk.is_measured and _written_out(disk.total) < self._tolerated.get(disk.path, 0):
+            self._tolerate(watched)  # it may only shrink
         return False
 
     def _tolerate(self, watched: WatchedEnclosure) -> None:
         """Allow the present size. Removing files takes a run, which must not be ended for what was there before."""
         disk = watched.disk
         if disk.total > watched.limits.disk_bytes:
-            self._tolerated[disk.path] = disk.total
+            self._tolerated[disk.path] = _written_out(disk.total)
         else:
             self._tolerated.pop(disk.path, None)
         self._allow(watched)
@@ -282,6 +287,11 @@ class Watch:
         return seen
 
 
+def _written_out(size: int) -> int:
+    """Return what files of that size take at most when the kernel has written them out."""
+    return size + size // LISTING_SHARE + LISTING_SLACK
+
+
 def _memory_bytes(watched: WatchedEnclosure, counted: list[Sample], twins: list[Sample], worker: int) -> int:
     """Return the memory of an enclosure. What is shared is told apart only where the quick sum may be too much."""
     limit, group = watched.limits.memory_bytes, watched.place.group
@@ -305,7 +315,7 @@ def _memory_bytes(watched: WatchedEnclosure, counted: list[Sample], twins: list[
 def _unknown_twins(counted: list[Sample], worker: int, most: int) -> list[Sample]:
     """Return what may be twins that the host does not know yet: a run must not be ended for its own twin.
 
-    They are forks of the worker that have hardly run, and so few that a program gains nothing by making some.
+    They are forks of the worker that have hardly run. A program that makes such forks gains as much as two twins take.
     """
     forks = [one for one in counted if one.parent == worker and not one.is_ended and one.cpu_s <= TWIN_CPU_S]
     return sorted(forks, key=lambda one: one.resident_bytes)[-most:] if most > 0 else []

@@ -40,6 +40,18 @@ def pause_openmp(libraries: list[str]) -> None:
         attempt(lambda path=path: ctypes.CDLL(path, mode=os.RTLD_NOLOAD).omp_pause_resource_all(OMP_PAUSE_HARD))
 
 
+def pause_opencv() -> None:
+    """End the threads of OpenCV, which does so when it may use one only. It starts others when it needs them."""
+    number, change = member("cv2", "getNumThreads"), member("cv2", "setNumThreads")
+    if number is not None and change is not None:
+        attempt(lambda: _change_and_back(number(), change))
+
+
+def _change_and_back(number: int, change: Any) -> None:
+    change(1)
+    change(number)
+
+
 def forget() -> None:
     """In a copy that takes over: drop what belonged to processes and threads that are gone."""
     if any(f"{package}.reusable_executor" in sys.modules for package in LOKY):

@@ -78,6 +78,8 @@ class NativeThreads:
 
     def _start_routine(self, words: list[int]) -> int | None:
         """Return the place of the start routine, or None if that cannot be told. It is the same for all threads."""
+        if not words:  # a thread that has just begun has told the kernel nothing yet
+            return None
         for is_fresh in (False, True):
             if is_fresh:
                 self.libraries.read()

@@ -1,7 +1,7 @@
 """Decides whether the threads of this process allow a twin, and ends those that can be ended before the fork.
 
 A fork copies one thread. So each of the others must be known by its owner, and the owner must be known to go on in a
-copy. If one is not, there is no twin and the receipt says so.
+copy, or the copy must get it back. Otherwise there is no twin, and the receipt says so.
 """
 
 from __future__ import annotations
@@ -10,9 +10,14 @@ import os
 import sys
 import time
 
-from _vivarium.threads import endings, native, owners, running
+from _vivarium.threads import endings, native, owners, revival, running
+from _vivarium.threads.databases import Databases
 from _vivarium.threads.native import NativeThread, NativeThreads
 from _vivarium.threads.running import PythonThread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Obstacle = tuple[str, str]  # what prevents a twin, and what to do about it
 
@@ -32,11 +37,18 @@ class Threads:
 
     def __init__(self) -> None:
         self._native = NativeThreads()
+        self._databases = Databases()
+        self._revival = revival.Revival()
+        self._revived: list[NativeThread] = []  # those that a copy gets back
         self._awaited = ""  # what did not pass in time
 
     def obstacle(self) -> Obstacle | None:
-        """Return why a copy could not go on, if so. Ends nothing, and waits for 100 ms at most."""
+        """Return why a copy could not go on, if so. Ends only what `resume` starts again; waits for 100 ms at most."""
         return self._look()[0]
+
+    def resume(self) -> None:
+        """Start again what may be needed by code that is about to run."""
+        self._databases.wake()
 
     def settle(self) -> Obstacle | None:
         """End what can be ended. Returns why a copy could not go on, if so."""
@@ -49,21 +61,49 @@ class Threads:
                 return _sum_up([STUCK])
             if pools:
                 endings.pause_openmp(self._native.libraries.paths("libgomp"))
+                endings.pause_opencv()
             endings.end(ending, until)
             time.sleep(PAUSE_S)
 
+    def fork(self) -> int:
+        """Fork once everything is settled. Raises OSError if that is not possible now."""
+        if not self._revived:
+            return fork()
+        self._revival.stop(self._revived)
+        try:
+            pid = fork()
+        except OSError:
+            self._revival.release()
+            raise
+        if pid == 0:
+            self._revival.claim()
+        else:
+            self._revival.release()
+        return pid
+
+    def revive(self) -> None:
+        """In a copy that takes over: make the threads run that it did not get."""
+        self._revival.revive()
+
     def _look(self) -> tuple[Obstacle | None, list[PythonThread], list[NativeThread]]:
         """Return what prevents a copy, and the threads that must be ended before."""
+        self._revived = []
         refusal = owners.refusal()
         if refusal is not None:
             return _sum_up([refusal]), [], []
         if native.count() == 1:
             return None, [], []
         begun = time.monotonic()
+        has_rested = False
         while True:
             survey = self._survey()
-            obstacle = _sum_up(survey.staying + survey.passing)
+            if survey.resting and not (survey.staying or has_rested):
+                has_rested = True
+                self._databases.rest()
+                continue
+            obstacle = _sum_up(survey.staying + survey.resting + survey.passing)
             if obstacle is None or survey.staying:
+                self._revived = survey.revived
                 return obstacle, survey.ending, survey.pools
             if time.monotonic() - begun > (IMPATIENCE_S if obstacle[0] == self._awaited else PATIENCE_S):
                 self._awaited = obstacle[0]
@@ -71,7 +111,7 @@ class Threads:
             time.sleep(PAUSE_S)
 
     def _survey(self) -> _Survey:
-        survey = _Survey()
+        survey = _Survey(can_revive=self._revival.is_possible)
         python = running.running()
         for thread in python.values():
             survey.add_python(thread)
@@ -89,11 +129,14 @@ class Threads:
 class _Survey:
     """What the threads of this process mean for a copy at one moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, can_revive: Callable[[], bool]) -> None:
+        self._can_revive = can_revive
         self.staying: list[Obstacle] = []
         self.passing: list[Obstacle] = []
         self.ending: list[PythonThread] = []
         self.pools: list[NativeThread] = []
+        self.resting: list[Obstacle] = []  # they pass if their owner can do without
+        self.revived: list[NativeThread] = []
 
     def add_python(self, thread: PythonThread) -> None:
         """Add a thread that runs Python code."""
@@ -111,11 +154,24 @@ class _Survey:
         fate, what, remedy = owners.fate_of(thread.library)
         if fate == owners.ENDED_FIRST:
             self.pools.append(thread)
+        elif fate == owners.RESTS:
+            self.resting.append((what, remedy))
+        elif fate == owners.REVIVED:
+            self._add_revived(thread, (what, remedy))
         elif fate == owners.DIES:
             group = self.staying if thread.library else self.passing  # one that has just ended is not known any more
             group.append((what, remedy))
         elif fate == owners.SURVIVES_IDLE and not native.is_idle(thread):
             self.passing.append((f"{what}, which are still working", remedy))
+
+    def _add_revived(self, thread: NativeThread, obstacle: Obstacle) -> None:
+        if revival.name_of(thread).startswith(owners.ALLOCATORS):
+            return
+        self.revived.append(thread)
+        if len(self.revived) > revival.MOST_THREADS or not self._can_revive():
+            self.staying.append(obstacle)
+        elif not revival.is_waiting(thread):
+            self.passing.append((f"{obstacle[0]}, which are still working", obstacle[1]))
 
     def add_unseen(self) -> None:
         """Add what may be there on a machine that shows no threads."""

@@ -10,26 +10,32 @@ from _vivarium.values.loaded import member
 SURVIVES = "survives"  # it renews its threads after a fork by itself, and they work only while the main thread waits
 SURVIVES_IDLE = "survives-idle"  # the same, but it also works in the background, and work that has begun is lost
 ENDED_FIRST = "ended-first"  # it hangs in a copy, unless its threads are ended before
+RESTS = "rests"  # the same, and it is asked to do without threads between runs
+REVIVED = "revived"  # the same, and a copy gets its threads back, see revival.py
 DIES = "dies"  # it hangs or crashes in a copy
 
 KEEP = "Write what took long to compute to a file."
 END = "End them, or write what took long to compute to a file."
 POLARS = "They stay until the session ends: write what took long to compute to a file."
-DUCKDB = "Call `close()` of each connection after use (`duckdb.close()` for the default one)."
+DUCKDB = "Keep connections in variables, and call `close()` of those to a file after use."
 LIBRARIES: tuple[tuple[str, str, str, str], ...] = (
-    # beginning of the file name, fate, name, remedy
+    # beginning of the file name, or of that of its folder and itself; fate, name, remedy
     ("libscipy_openblas", SURVIVES, "OpenBLAS", KEEP),
     ("libopenblas", SURVIVES, "OpenBLAS", KEEP),
     ("libiomp5", SURVIVES, "OpenMP", KEEP),
     ("libomp", SURVIVES, "OpenMP", KEEP),
     ("libarrow.", SURVIVES_IDLE, "Arrow", "Read to the end, or close the reader, before the cell ends."),
     ("workqueue.", SURVIVES, "Numba", KEEP),
+    ("numexpr/interpreter.", SURVIVES, "numexpr", KEEP),
     ("libgomp", ENDED_FIRST, "OpenMP", KEEP),
-    ("_polars_runtime", DIES, "polars", POLARS),
-    ("polars", DIES, "polars", POLARS),
-    ("_duckdb", DIES, "DuckDB", DUCKDB),
-    ("duckdb", DIES, "DuckDB", DUCKDB),
+    ("cv2.", ENDED_FIRST, "OpenCV", KEEP),
+    ("_polars_runtime", REVIVED, "polars", POLARS),
+    ("polars", REVIVED, "polars", POLARS),
+    ("_duckdb", RESTS, "DuckDB", DUCKDB),
+    ("duckdb", RESTS, "DuckDB", DUCKDB),
 )
+# Threads with these names are of a memory allocator inside of a library, which goes on without them after a fork.
+ALLOCATORS = ("jemalloc_bg_thd",)
 NUMBA = (
     "the OpenMP threads of Numba",
     "Set `numba.config.THREADING_LAYER = 'workqueue'` before the first parallel function runs.",
@@ -43,9 +49,10 @@ HARMLESS_PACKAGES = frozenset(
 
 def fate_of(path: str) -> tuple[str, str, str]:
     """Return what becomes of the threads of a library in a copy, its name, and how to do without them."""
-    file = os.path.basename(path)
+    folder, file = os.path.split(path)
+    ways = (file, f"{os.path.basename(folder)}/{file}")
     for beginning, fate, name, remedy in LIBRARIES:
-        if file.startswith(beginning):
+        if any(way.startswith(beginning) for way in ways):
             return fate, f"the threads of {name}", remedy
     return DIES, f"threads of {file[:80] or 'an unknown library'}", END
 

@@ -11,7 +11,7 @@ from json.encoder import encode_basestring_ascii as quote
 from math import isfinite
 from time import monotonic
 
-from _vivarium.values import arrays, standard, tables
+from _vivarium.values import arrays, other_tables, standard, tables
 from _vivarium.values.cost import MAX_COST, cost_of
 from _vivarium.values.shapes import Items, Pairs, Reshape, Room, Tag, module_of, mro_of
 from _vivarium.values.text import printable, text_of, type_name
@@ -60,7 +60,10 @@ class _Encoder:
         self._max_depth = max_depth
         self._active: set[int] = set()
         self._repr_seconds = REPR_SECONDS
-        self._reshapes: dict[int, Reshape] = {**standard.reshapes(), **arrays.reshapes(), **tables.reshapes()}
+        libraries = (arrays, tables, other_tables)
+        self._reshapes: dict[int, Reshape] = standard.reshapes()
+        for library in libraries:
+            self._reshapes = {**self._reshapes, **library.reshapes()}
 
     def text(self) -> str:
         """Return what has been written."""

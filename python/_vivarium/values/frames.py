@@ -1,4 +1,4 @@
-"""Summarizes the pandas tables of a run, and writes a whole table to a file."""
+"""Summarizes the tables of a run, of pandas and other libraries, and writes a whole table to a file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib import import_module
 from _vivarium.values.encode import encode_value
 from _vivarium.values.hints import Any
 from _vivarium.values.loaded import member
+from _vivarium.values.other_tables import COUNTED_ROWS, OtherTable, library_of, table_of
 from _vivarium.values.shapes import package_of
 from _vivarium.values.tables import base_frame, has_labels, is_frame, values_of
 from _vivarium.values.text import printable, text_of, type_name
@@ -35,14 +36,19 @@ _DISPLAY = {
 
 
 def summarize_frames(namespace: dict[str, object], names: Iterable[str]) -> list[dict[str, object]]:
-    """Describe the DataFrames among the named variables; `note` says what was left out. Series do not count."""
+    """Describe the tables among the named variables; `note` says what was left out. Single columns do not count."""
     budget = [COUNTED_CELLS]
     found: list[dict[str, object]] = []
     for name in names:
         value = namespace.get(name)
-        if is_frame(value) and len(found) < FRAMES_LIMIT:
+        if is_table(value) and len(found) < FRAMES_LIMIT:
             found.append(_summary(name, value, budget))
     return found
+
+
+def is_table(value: object) -> bool:
+    """Return whether a value is a table of a known library."""
+    return is_frame(value) or library_of(value) != ""
 
 
 def export_frame(namespace: dict[str, object], name: str, path: str, format: str) -> str | None:
@@ -56,11 +62,15 @@ def export_frame(namespace: dict[str, object], name: str, path: str, format: str
 
 def _write_frame(namespace: dict[str, object], name: str, path: str, format: str) -> None:
     value = namespace.get(name)
-    if not is_frame(value):
-        tables = [known for known, one in list(namespace.items()) if is_frame(one)][:20]
+    if not is_table(value):
+        tables = [known for known, one in list(namespace.items()) if is_table(one)][:20]
         there = f"There are: {', '.join(tables)}." if tables else "There is none."
         raise ValueError(f'"{name}" is not a DataFrame of this session. {there}')
     os.makedirs(os.path.dirname(path), exist_ok=True)
+    other = table_of(value)
+    if other is not None:
+        other.write(path, "parquet" if format == "parquet" else "csv")
+        return
     (frame_as_parquet if format == "parquet" else frame_as_csv)(value, path)
 
 
@@ -93,6 +103,9 @@ def _summary(name: str, value: object, budget: list[int]) -> dict[str, object]:
     """Describe one table, or say why that failed."""
     summary: dict[str, object] = {"name": printable(name)[:NAME_LIMIT], "type": type_name(value)}
     try:
+        other = table_of(value)
+        if other is not None:
+            return {**summary, **_summary_of_other(other)}
         frame = base_frame(value)
         rows, width = frame.shape
         summary |= {"rows": int(rows), "columnCount": int(width)}
@@ -107,6 +120,28 @@ def _summary(name: str, value: object, budget: list[int]) -> dict[str, object]:
     except BaseException as error:  # a cell of the program may raise anything
         blank = {"rows": 0, "columnCount": 0, "columns": [], "preview": [], "repr": f"<{type_name(value)} object>"}
         return {**blank, **summary, "note": f"no summary: {type_name(error)}"}
+
+
+def _summary_of_other(table: OtherTable) -> dict[str, object]:
+    """Describe a table of another library than pandas."""
+    width, rows = len(table.columns), table.rows()
+    columns = [
+        {"name": _label(name), "dtype": kind[:NAME_LIMIT], "missing": table.missing(number)}
+        for number, (name, kind) in enumerate(table.columns[:COLUMNS_LIMIT])
+    ]
+    notes = [f"{width - COLUMNS_LIMIT} more columns"] if width > COLUMNS_LIMIT else []
+    if table.library == "duckdb":
+        notes.append("missing values of a relation are not counted")
+        notes += [f"it has more than {COUNTED_ROWS} rows"] if rows > COUNTED_ROWS else []
+    cells = table.head(PREVIEW_ROWS, PREVIEW_COLUMNS)
+    return {
+        "rows": rows,
+        "columnCount": width,
+        "columns": columns,
+        "preview": [[_cell(item) for item in row] for row in zip(*cells)],
+        "repr": text_of(table.value, REPR_LIMIT),
+        **({"note": "; ".join(notes)} if notes else {}),
+    }
 
 
 def _columns_of(frame: Any, budget: list[int]) -> tuple[list[dict[str, object]], list[str]]:

@@ -101,14 +101,37 @@ def copy_into(source: str, target: int) -> None:
 
 
 def overwrite(source: str, target: str) -> bool:
-    """Write the content into the existing file, so that processes which have it open still see the same file."""
+    """Write the content into the existing file, so that processes which have it open still see the same file.
+
+    If there is no room for it, the file stays as it is.
+    """
     try:
+        mode = stat.S_IMODE(os.lstat(target).st_mode)
         os.chmod(target, 0o600)
-        flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        copy_into(source, os.open(target, flags))
     except OSError:
         return False
+    try:
+        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(target, flags), "wb", buffering=0) as writer, open(source, "rb", buffering=0) as reader:
+            size = os.fstat(reader.fileno()).st_size
+            _reserve(writer.fileno(), size)
+            copy_bytes(reader.fileno(), writer.fileno(), size)
+            os.truncate(writer.fileno(), size)
+    except OSError:
+        os.chmod(target, mode)
+        return False
     return True
+
+
+def _reserve(fd: int, size: int) -> None:
+    """Make sure that a file has room for as many bytes, without changing what it holds."""
+    before = os.fstat(fd).st_size
+    try:
+        if size > 0:
+            os.posix_fallocate(fd, 0, size)
+    except OSError:
+        os.truncate(fd, before)
+        raise
 
 
 def quietly_unlink(path: str) -> None:

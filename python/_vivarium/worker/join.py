@@ -11,12 +11,15 @@ import stat
 import sys
 
 from _vivarium import protocol
-from _vivarium.confine import identity, kernel, landlock, limits, selftest
+from _vivarium.confine import identity, kernel, limits, selftest
 from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.landlock import entries
+from _vivarium.confine.landlock import ruleset as landlock
 from _vivarium.confine.root import contents
 from _vivarium.confine.seccomp import filter as seccomp
 from _vivarium.protocol import GO
 from _vivarium.record import Record
+from _vivarium.worker.removal import open_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +67,8 @@ class WorkerSettings(Record):
 class Admission(Record):
     """What a session asks for. With its settings this is all that a worker keeps of what the zygote knew."""
 
-    network: bool
+    network: bool  # that of the machine
+    listed: bool  # only a way to the gate
     memory_bytes: int
     data_bytes: int
     processes: int  # with those that only twins may use
@@ -75,13 +79,19 @@ class Admission(Record):
     keeps_workspace: bool  # its files can be read and not changed
     twins: bool
     is_first: bool  # tries the walls before anything runs behind them
+    cpus: tuple[int, ...] = ()  # that it is held to; none if it may use all
+    has_quota: bool = False  # a control group limits its time: otherwise it must not choose other processors
+    processors: int = 1  # that it sees
+    threads: int = 1  # of one numeric library
+    usual_threads: int = 1  # that loaded libraries are prepared for
+    library_threads: int = 0  # that all of these can start together. They do not count as processes of the program
     mounts: tuple[Mount, ...] = ()
 
     def limits(self) -> dict[str, int]:
         """Return the limits as they were asked for."""
         return {
             "memoryMb": self.memory_bytes >> 20,
-            "processes": self.processes - 2 * OWN_PROCESSES,
+            "processes": self.processes - 2 * OWN_PROCESSES - self.library_threads,
             "openFiles": self.open_files - OWN_FDS,
             "fileMb": self.file_bytes >> 20,
         }
@@ -97,12 +107,14 @@ def prepare(settings: WorkerSettings, go: int, channel: int) -> tuple[int, int]:
     for fd in (0, 1, 2, CONTROL, CONTROL + 1, CONTROL + 2):
         os.dup2(null, fd, inheritable=fd <= 2)
     os.close(null)
-    _prefer_for_oom()
+    prefer_for_oom()
     _enter(settings.replaced(namespaces=tuple(namespaces)))
+    open_up(settings.workspace)  # an earlier interpreter of the session may have locked it
     os.chdir(settings.workspace)
     os.umask(0o022)
     os.environ.clear()
     os.environ.update(settings.environment)
+    sys.path.append(f"{settings.environment['VIVARIUM_PACKAGES']}/site")  # last: nothing there replaces anything
     if settings.level != "namespaces":
         kernel.die_with_parent()
         _make_temporary(os.environ["TMPDIR"])
@@ -119,6 +131,7 @@ def _make_temporary(path: str) -> None:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             os.unlink(path)
             os.mkdir(path, 0o700)
+        open_up(path)
 
 
 def move_low(fd: int) -> int:
@@ -150,17 +163,19 @@ def join(channel: int, go: int, settings: WorkerSettings) -> Admission:
     for fd in fds:
         os.close(fd)
     if admission.has_mounts:
-        admission = admission.replaced(mounts=_receive_mounts())
-    _close_walls(settings, admission)
+        admission = admission.replaced(mounts=mounts_of(protocol.receive(CONTROL)))
+    if settings.level == "namespaces" and settings.shared_memory:
+        contents.resize_shm(admission.memory_bytes)
+    close_walls(settings, admission)
     os.close(channel)
     return admission
 
 
-def _receive_mounts() -> tuple[Mount, ...]:
-    """Take the mounts from the host. They do not pass the zygote: it would keep them for all later sessions."""
+def mounts_of(message: dict) -> tuple[Mount, ...]:
+    """Return the mounts in a message of the host. The zygote, which later sessions inherit, must not know them."""
     return tuple(
         Mount(mount["target"], mount["writable"], (int(mount["device"]), int(mount["inode"])))
-        for mount in protocol.receive(CONTROL)["mounts"]
+        for mount in message["mounts"]
     )
 
 
@@ -188,30 +203,79 @@ def _enter(settings: WorkerSettings) -> None:
     kernel.set_dumpable(True)
 
 
-def _close_walls(settings: WorkerSettings, admission: Admission) -> None:
-    """The last steps, in an order in which each is still possible; nothing of the session runs before they are done."""
+def close_walls(settings: WorkerSettings, admission: Admission, *, is_powerless: bool = False) -> None:
+    """The last steps, in an order in which each is still possible; nothing of the session runs before they are done.
+
+    `is_powerless` if the process comes from one that has given up its capabilities for good.
+    """
+    if admission.cpus:
+        os.sched_setaffinity(0, admission.cpus)
     if settings.level == "none":
         limits.set_limits(_limits(admission))
         return
-    if settings.level == "namespaces" and settings.shared_memory:
-        contents.resize_shm(admission.memory_bytes)
-    identity.drop_capabilities()
-    kernel.no_new_privileges()
+    if not is_powerless:
+        identity.drop_capabilities()
+        kernel.no_new_privileges()
     limits.set_limits(_limits(admission))
     version = _landlock(settings, admission)
-    seccomp.install(system_call_filter(settings.level, admission.network, settings.shared_memory))
+    seccomp.install(filter_of(settings, admission, version))
     if admission.is_first:
-        selftest.verify(settings.level, admission.network, _limits(admission), version)
+        selftest.verify(
+            settings.level,
+            admission.network,
+            _limits(admission),
+            version,
+            own_files=_has_own_files(settings, admission),
+            is_pinned=_is_pinned(admission),
+        )
 
 
-def system_call_filter(level: str, network: bool, shared_memory: bool) -> bytes:
-    """The filter of such a session; asked for once in the zygote, every worker finds it made."""
+def filter_of(settings: WorkerSettings, admission: Admission, version: int) -> bytes:
+    """The filter of a session, made at the first call. `version` is that of Landlock."""
+    return system_call_filter(
+        settings.level,
+        admission.network or admission.listed,
+        settings.shared_memory,
+        own_files=_has_own_files(settings, admission),
+        version=version,
+        is_pinned=_is_pinned(admission),
+    )
+
+
+def _has_own_files(settings: WorkerSettings, admission: Admission) -> bool:
+    return settings.level == "namespaces" or (settings.privileged and not admission.keeps_workspace)
+
+
+def _is_pinned(admission: Admission) -> bool:
+    return bool(admission.cpus) and not admission.has_quota
+
+
+def system_call_filter(
+    level: str, network: bool, shared_memory: bool, *, own_files: bool, version: int, is_pinned: bool = False
+) -> bytes:
+    """The filter of such a session; asked for once in the zygote, every worker finds it made.
+
+    `version` is that of Landlock. A session that is pinned cannot choose other processors.
+    """
+    pinning = ("sched_setaffinity",) if is_pinned else ()
+    if level == "landlock":
+        return seccomp.assemble(
+            shared_memory=shared_memory,
+            # No unix sockets: Landlock does not know them by path, and each one leads to another program of the host.
+            families=(socket.AF_INET, socket.AF_INET6) if network else (),
+            own_files=own_files,
+            refused=(*_unknown_to_landlock(version), *pinning),
+        )
     families: tuple[int, ...] = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
-    if level == "landlock" and not network:
-        families = ()
-    elif not network and not shared_memory:  # buffers of TCP come out of one stock for the whole machine
+    if not network and not shared_memory:  # buffers of TCP come out of one stock for the whole machine
         families = (socket.AF_UNIX,)
-    return seccomp.assemble(shared_memory=shared_memory, families=families, own_pids=level == "namespaces")
+    return seccomp.assemble(shared_memory=shared_memory, families=families, own_pids=True, refused=pinning)
+
+
+def _unknown_to_landlock(version: int) -> tuple[str, ...]:
+    """Return calls by which a session reaches files that are closed to it, where Landlock is the first line."""
+    watching = ("inotify_add_watch",)  # tells the names of all files that are used in a directory
+    return watching if version >= landlock.CAN_REFUSE_TRUNCATION else (*watching, "truncate")
 
 
 def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
@@ -231,30 +295,34 @@ def _limits(admission: Admission) -> dict[str, int | tuple[int, int]]:
 def _landlock(settings: WorkerSettings, admission: Admission) -> int:
     """Second line behind the namespaces; first line where there are none. Its version."""
     own = settings.level == "namespaces"
-    readable, writable = [*settings.read_only], []
+    packages, inside = settings.environment["VIVARIUM_PACKAGES"], settings.environment["PYTHONPATH"]
+    readable, writable = [*settings.read_only, packages, inside], []
     (readable if admission.keeps_workspace else writable).append(settings.workspace)
     if own:
         readable += ["/etc", "/proc", "/dev", "/.cache"]
         writable += ["/tmp", "/dev/shm", settings.rollback]
     else:
         writable += [settings.rollback, settings.environment["TMPDIR"]]
-        readable += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", f"/proc/{os.getpid()}"]
+        readable += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime"]
+        readable += entries.files(os.getpid())
         if admission.network:
             readable += ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl"]
     abi = landlock.restrict(
         read_only=readable,
         read_write=writable,
-        files=DEVICES,
+        files=(*DEVICES, f"{packages}/wishes"),
+        listed=() if own else entries.folders(os.getpid()),
         mounts=[(mount.target, mount.writable, mount.identity) for mount in admission.mounts],
         tcp=own or admission.network,
         list_root=own,
     )
-    if abi == 0 and not own:
-        raise RuntimeError("Landlock is not available in this kernel: level 'landlock' cannot be enforced")
+    problem = None if own else landlock.shortfall(abi, has_own_uids=settings.privileged)
+    if problem is not None:
+        raise RuntimeError(problem)
     return abi
 
 
-def _prefer_for_oom() -> None:
+def prefer_for_oom() -> None:
     """Have the kernel end sessions first when memory runs out. In an enclosure, /proc cannot be written to."""
     try:
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)

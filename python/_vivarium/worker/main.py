@@ -17,21 +17,26 @@ import time
 
 from _vivarium import protocol
 from _vivarium.cell import source, trace
-from _vivarium.cell.limit_notes import limit_note
+from _vivarium.cell.limit_notes import limit_note, list_note
+from _vivarium.cell.missing_modules import missing_note
 from _vivarium.cell.order import unread_bytes
 from _vivarium.cell.runner import Runner
+from _vivarium.completion.complete import complete
 from _vivarium.display import notebook
 from _vivarium.display.figures import saved_in
 from _vivarium.display.frames import report_frames, result_frame
 from _vivarium.display.publisher import Publisher
+from _vivarium.inside.pip.request import policy
 from _vivarium.ledger.describe import inspect_variables
 from _vivarium.ledger.ledger import Ledger
 from _vivarium.ledger.looks import only_looks
+from _vivarium.notebook import interpreter
 from _vivarium.values import text as values
 from _vivarium.values.encode import message_value
 from _vivarium.values.frames import export_frame, summarize_frames
 from _vivarium.values.hints import Any
 from _vivarium.worker.join import CONTROL, Admission, WorkerSettings, join, report_failure
+from _vivarium.worker.processors import SeenProcessors
 from _vivarium.worker.temporary import empty_temporary
 from _vivarium.worker.twins import Twins
 
@@ -40,7 +45,7 @@ LARGEST_FORM = 5_000_000
 LINGER_S = 0.0003
 REHEARSAL = {
     **{"type": "run", "id": "", "code": "1 + 1", "filename": "<rehearsal>", "echo": "last", "svg": False},
-    **{"resultVariable": None, "mark": "", "opening": None, "refresh": False},
+    **{"resultVariable": None, "mark": "", "opening": None, "refresh": False, "crowding": 0},
 }
 
 
@@ -70,6 +75,8 @@ class Worker:
         signal.signal(signal.SIGINT, self._on_interrupt)  # before the runner notes which handlers to bring back
         self._workspace = settings.workspace
         self._has_own_root = settings.level == "namespaces"
+        self._is_confined = settings.level != "none"
+        self._shown = settings.read_only
         self._runner = Runner(settings.workspace, self._stdout, self._stderr)
         self._ledger = Ledger()
         self._flags = 0
@@ -83,17 +90,24 @@ class Worker:
         self._lingers = False
         self._is_rehearsal = False
         self._limits: dict[str, int] | None = None
+        self._is_offline = False
+        self._processors = SeenProcessors()
+        self._is_listed = False
         self._publisher = Publisher(self._send_item, limit=LARGEST_FORM, on_cut=self._send_cut)
         notebook.install(builtins, self._publisher)
+        self._install_interpreter()
         self._warm()
 
     def serve(self, admission: Admission) -> None:
         """Read a request, answer it, and make a twin whenever there is a quiet moment for it."""
         self._limits = admission.limits()
+        self._is_offline = not (admission.network or admission.listed) and self._is_confined
+        self._is_listed = admission.listed
         self._twins.admit(admission)
+        self._processors.admit(admission)
         self._runner.take_channels()
         if self._has_own_root:
-            empty_temporary(tuple(mount.target for mount in admission.mounts))
+            empty_temporary((*self._shown, *(mount.target for mount in admission.mounts)))
         self._send({"type": "ready", "pid": os.getpid(), "isEmpty": not os.listdir(self._workspace)})
         is_tried = False
         while True:
@@ -112,10 +126,14 @@ class Worker:
                 self._run(request)
             elif kind == "environment":
                 os.environ.update(request["variables"])
+                self._processors.follow(request["variables"])
             elif kind == "inspect":
                 self._send(
                     {"type": "variables", "id": request["id"], "variables": inspect_variables(self._runner.namespace)}
                 )
+            elif kind == "complete":
+                found = complete(self._runner.namespace, request["text"])
+                self._send({"type": "completion", "id": request["id"], "found": found})
             elif kind == "table":
                 self._export(request)
             elif kind == "clear":
@@ -140,6 +158,7 @@ class Worker:
         if (self._twins.is_due or refreshes) and self._fork_twin(refreshes):
             return  # we are that twin, woken because this very run was lost
         self._lingers = request.get("linger", False)
+        self._twins.defer(request["crowding"])
         _signal.signal(signal.SIGINT, self._on_interrupt)
         if request["opening"] is not None:
             self._write_mark(request["opening"])  # what was printed since the last run is not this one's
@@ -183,7 +202,13 @@ class Worker:
         self._runner.reset_process()  # the host is busy with the answer meanwhile
 
     def _note_on(self, error: BaseException) -> str | None:
-        return None if self._limits is None else limit_note(error, self._limits)
+        if self._limits is None:
+            return None
+        return (
+            limit_note(error, self._limits)
+            or missing_note(error, is_offline=self._is_offline, packages=policy())
+            or (list_note(error) if self._is_listed else None)
+        )
 
     def _execute(self, request: dict) -> None:
         prepared = source.prepare(
@@ -201,11 +226,29 @@ class Worker:
         try:
             try:
                 show = print if request["echo"] == "all" else self._publisher.echo
-                self._runner.run(prepared, show, imports=not is_look)
+                self._runner.run(prepared, show, imports=not is_look, stdin=request.get("stdin"))
             finally:
                 self._publisher.end_run()  # also after an error: what was drawn before it counts
         finally:
             self._runner.flush()
+
+    def _install_interpreter(self) -> None:
+        """Give programs `get_ipython()`."""
+        names = self._runner.namespace
+        shell = interpreter.ZMQInteractiveShell(names, self._publisher, run=self._run_within, history=source.cells)
+        self._runner.around = shell.around
+        interpreter.install(builtins, shell)
+
+    def _run_within(self, code: str, result: interpreter.Result) -> None:
+        """Run a cell that the program wants to be run."""
+        prepared = source.prepare(code, filename="<run_cell>", echo="last", flags=self._flags)
+        self._flags = prepared.flags
+
+        def show(value: object) -> None:
+            result.result = value
+            self._publisher.echo(value)
+
+        self._runner.run_within(prepared, show)
 
     def _begin_ledger(self, prepared: source.Prepared, is_look: bool) -> None:
         """Note what the run may change. If others run beside it, that is everything."""

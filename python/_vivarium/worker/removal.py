@@ -12,7 +12,7 @@ def remove(path: str, workspace: str) -> None:
     Directories are moved side by side into one folder before they are emptied: no path gets long, no recursion deep.
     """
     parent = os.path.dirname(path)
-    _open_up(parent)
+    open_up(parent)
     if not _is_directory(path):
         os.unlink(path)
         return
@@ -52,8 +52,8 @@ def _is_directory(path: str) -> bool:
     return stat.S_ISDIR(os.lstat(path).st_mode)
 
 
-def _open_up(folder: str) -> None:
-    """Make a directory writable; the caller sets its mode again."""
+def open_up(folder: str) -> None:
+    """Make a directory usable by its owner, if its mode shuts us out."""
     mode = stat.S_IMODE(os.lstat(folder).st_mode)
     if mode & 0o700 != 0o700:
         os.chmod(folder, mode | 0o700)

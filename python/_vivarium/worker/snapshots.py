@@ -264,9 +264,9 @@ class Snapshots:
     def _restore(self, path: str, entry: Entry, status: os.stat_result | None) -> None:
         target = self._path(path)
         if entry.kind == "directory":
-            if status is None:
-                os.mkdir(target)
             mode = entry.mode | 0o700
+            if status is None:
+                os.mkdir(target, mode)  # at once: at the level `landlock` it may not be possible to change it
             if status is None or stat.S_IMODE(status.st_mode) != mode:  # one of the host's own must not be changed
                 os.chmod(target, mode)
         elif entry.kind == "link":
@@ -284,7 +284,7 @@ class Snapshots:
         if status is None or status.st_nlink > 1 or not overwrite(source, target):
             beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}")
             try:
-                copy_into(source, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+                copy_into(source, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, entry.mode))
                 os.replace(beside, target)
             except OSError:
                 quietly_unlink(beside)  # on a full disk, for one

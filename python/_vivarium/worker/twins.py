@@ -9,12 +9,18 @@ import sys
 import time
 
 from _vivarium.threads import endings
-from _vivarium.threads.obstacles import Obstacle, Threads, fork
+from _vivarium.threads.obstacles import Obstacle, Threads
+from _vivarium.values.hints import Any
 from _vivarium.worker.join import Admission, WorkerSettings
 from _vivarium.worker.memory import anonymous_bytes, private_bytes
 from _vivarium.worker.snapshots import Manifest, Snapshots
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROLLBACK_FILES = 2000
+MOST_CROWDING = 50.0  # a second, with the usual delay
 MEMORY_REMEDY = "Delete what is not needed any more, or raise memoryMb."
 ENDING_S = 2.0  # far above what the kernel takes to end a process, also on a busy machine
 PAUSE_S = 0.0005
@@ -25,7 +31,7 @@ class Twins:
     """Makes and drops the copies. A copy sleeps until the pid 1 of the enclosure wakes it with SIGUSR1."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        self.delay_ms = settings.twin_delay_s * 1000
+        self._usual_delay_ms = self.delay_ms = settings.twin_delay_s * 1000
         self.problem: Obstacle | None = None
         self.dropped_previous: str | None = None  # why the last twin cost the one before it
         self.is_enabled = False
@@ -54,8 +60,13 @@ class Twins:
         """Return whether the present state still needs a twin."""
         return self._is_stale
 
+    def defer(self, crowding: float) -> None:
+        """Wait longer for a quiet moment where sessions crowd each core: the next run may be waiting for its turn."""
+        self.delay_ms = self._usual_delay_ms * min(max(1.0, crowding), MOST_CROWDING)
+
     def begin_change(self) -> None:
         """Call before a run changes the state: the present twin becomes the one to roll back to."""
+        self._threads.resume()
         if self._previous is not None:
             self._drop(self._previous, self._previous_bytes)
         self._previous, self._present = self._present, None
@@ -84,7 +95,7 @@ class Twins:
         randomness = _random_state()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
         try:
-            pid = _fork_from_reserve()
+            pid = _with_reserve(self._threads.fork)
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
             if self._is_stale:
@@ -165,6 +176,10 @@ class Twins:
         os.setpgid(0, 0)  # signals to the worker's process group must not reach its twin
         self._snapshots.detach()
         signal.sigwait({signal.SIGUSR1})
+        try:
+            _with_reserve(self._threads.revive)
+        except OSError:
+            os._exit(1)  # a copy that lacks threads would hang where they are needed
         if randomness is not None:  # forking reseeds `random`, but a twin must have the same state
             sys.modules["random"].setstate(randomness)
         endings.forget()
@@ -210,11 +225,11 @@ def _random_state() -> object | None:
     return sys.modules["random"].getstate() if "random" in sys.modules else None
 
 
-def _fork_from_reserve() -> int:
-    """Fork with the slots that only twins may use: the hard limit of processes is above that of the program."""
+def _with_reserve(work: Callable[[], Any]) -> Any:
+    """Use the slots that only twins may use: the hard limit of processes is above that of the program."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     resource.setrlimit(resource.RLIMIT_NPROC, (hard, hard))
     try:
-        return fork()
+        return work()
     finally:
-        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))  # in both processes
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard))  # in both processes, if it was a fork

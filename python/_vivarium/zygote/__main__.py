@@ -49,11 +49,18 @@ def _import_package() -> None:
 
 def _serve() -> ForkedWorker | None:
     """Move into a root of our own, and import the rest while the builder prepares the first enclosure."""
+    import _signal  # type: ignore[import-not-found]
     import gc
+
+    _signal.signal(_signal.SIGUSR1, _signal.SIG_IGN)  # wakes twins, and means nothing to us or to our helpers
+
+    # As in Python's own shell. What this process was started with is no program's business.
+    sys.argv, sys.orig_argv = [""], [sys.executable]
 
     gc.disable()  # imports leave no garbage worth collecting
     from _vivarium import protocol
-    from _vivarium.confine import kernel, landlock, limits
+    from _vivarium.confine import kernel, limits
+    from _vivarium.confine.landlock import ruleset as landlock
     from _vivarium.enclosure import builder
     from _vivarium.zygote import setup, survey
     from _vivarium.zygote.supply import Supply
@@ -67,7 +74,7 @@ def _serve() -> ForkedWorker | None:
     # Forked processes keep this name, executed programs do not.
     kernel.syscall("prctl", PR_SET_NAME, setup.FORKED_NAME.encode())
     os.environ.clear()
-    os.environ.update(setup.session_environment())
+    os.environ.update({**setup.session_environment(), **setup.SINGLE_THREADED})
     try:
         shared = setup.enter(config, (CONTROL, survey.CHANNEL), probes)
     except OSError as error:
@@ -83,6 +90,7 @@ def _serve() -> ForkedWorker | None:
     surveyor = survey.spawn_surveyor(shared)
     if sys.pycache_prefix is not None:
         sys.pycache_prefix = f"{shared.cache}/pycache"
+    from _vivarium.threads import counts
     from _vivarium.worker import join
     from _vivarium.worker import main as _  # noqa: F401 - workers cannot read our files any more
     from _vivarium.zygote import pages, preload
@@ -90,10 +98,14 @@ def _serve() -> ForkedWorker | None:
 
     # Only our own files are cached there. Libraries have their caches beside them.
     sys.pycache_prefix, sys.dont_write_bytecode = None, True
-    join.system_call_filter(shared.level, False, shared.cgroups.kind != "none")
+    own_files = shared.level == "namespaces" or shared.privileged
+    has_groups = shared.cgroups.kind != "none"
+    join.system_call_filter(shared.level, False, has_groups, own_files=own_files, version=landlock.abi())
     os.environ["MPLCONFIGDIR"] = f"{shared.cache}/matplotlib"
     failures = preload.preload(config["preload"])
     if config["preload"]:  # otherwise there is little to gather, and a caller waits for the first result
+        threads = counts.prepare(shared.allot(config["limits"]).threads)
+        shared = shared.replaced(library_threads=threads)
         pages.gather()
     facts = {
         "event": "ready",
@@ -103,6 +115,7 @@ def _serve() -> ForkedWorker | None:
         "proc": shared.proc,
         "cgroup": shared.cgroups.kind,
         "cgroupReason": shared.cgroups.reason,
+        "cgroupControllers": list(dict(shared.cgroups.parents)),
         "landlock": landlock.abi(),
         "threads": preload.thread_count(),
         "preloadFailures": failures,

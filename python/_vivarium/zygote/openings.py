@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from _vivarium.confine.removal import Removals
-from _vivarium.enclosure.builder import make_directories
+from _vivarium.enclosure.home import make_directories
 from _vivarium.record import Fields
 from _vivarium.values.hints import Any
 from _vivarium.worker.join import Admission, WorkerSettings
@@ -31,6 +31,9 @@ class OpenEnclosure(Fields):
     cause: str | None = None
     failure: str | None = None  # why it could not be served any more, and was ended
     reportable: int = 0  # how many workers there are whose end its pid 1 may tell
+    is_leaving: bool = False  # its subreaper was told to end everything, and itself
+    admission: Admission | None = None
+    commands: frozenset[int] = frozenset()  # numbers of those whose end its pid 1 may tell
 
 
 class Openings:
@@ -104,6 +107,7 @@ class Openings:
 
     def discard(self, enclosure: Enclosure) -> None:
         """End an enclosure, and remove its control group as soon as that is possible."""
+        self._setup.processors.release(enclosure.processors)
         if self._supply is not None:
             self._supply.discard(enclosure)
             return
@@ -153,7 +157,7 @@ class Openings:
         """Fork a worker into a new enclosure, for the session that waits for it or for a later one."""
         self._serving = command
         try:
-            worker = fork_into(self._worker_settings(enclosure), self._own_pid_namespace, self.disown)
+            worker = fork_into(self.worker_settings(enclosure), self._own_pid_namespace, self.disown)
         except OSError as error:
             supply.discard(enclosure)
             self._open_again(command, f"fork: {error.strerror}")
@@ -194,15 +198,18 @@ class Openings:
         group = None
         if self._setup.cgroups.kind != "none":
             name = f"vivarium-{self._setup.instance}-{self._count}"
-            group = self._setup.cgroups.create(name, memory_bytes=None, processes=None)
+            limits_cpus = command["limits"]["cpus"] is not None
+            group = self._setup.cgroups.create(name, memory_bytes=None, processes=None, limits_cpus=limits_cpus)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         enclosure = Enclosure(0, workspace, uid, ours.detach(), (), group)
         admission = self._setup.admission(command, is_first=command["isFirst"])
         try:
-            _limit(enclosure, admission)
-            settings = self._worker_settings(enclosure)
-            worker = fork_with_subreaper(theirs, settings, admission, self._setup.socket, self.disown)
+            self._limit(command, enclosure, admission)
+            settings = self.worker_settings(enclosure)
+            worker = fork_with_subreaper(
+                theirs, settings, admission, self._setup.socket, self._setup.guard_uid, self.disown
+            )
             if isinstance(worker, ForkedWorker):
                 return worker
             theirs.close()
@@ -213,7 +220,8 @@ class Openings:
         except BaseException:
             self.discard(enclosure)
             raise
-        opened = OpenEnclosure(command["enclosure"], enclosure, 0, reportable=1)  # its worker is not our child
+        # Its worker is not our child.
+        opened = OpenEnclosure(command["enclosure"], enclosure, 0, reportable=1, admission=admission)
         try:
             self._opened(opened)
         except BaseException:
@@ -230,7 +238,7 @@ class Openings:
             raise ProcessLookupError("the enclosure has no worker")
         admission = self._setup.admission(command, is_first=command["isFirst"])
         try:
-            _limit(enclosure, admission)
+            self._limit(command, enclosure, admission)
             worker.admit(admission, enclosure.channels)
         except OSError as error:  # the worker was killed meanwhile
             self.discard(enclosure)
@@ -240,19 +248,23 @@ class Openings:
             os.close(fd)
         enclosure.channels = ()
         try:
-            self._opened(OpenEnclosure(command["enclosure"], enclosure, worker.pid))
+            self._opened(OpenEnclosure(command["enclosure"], enclosure, worker.pid, admission=admission))
         except BaseException:
             self.discard(enclosure)
             raise
         if self._supply is not None:
             self._supply.refill()
 
-    def _worker_settings(self, enclosure: Enclosure) -> WorkerSettings:
+    def _limit(self, command: dict[str, Any], enclosure: Enclosure, admission: Admission) -> None:
+        enclosure.processors = admission.cpus
+        self._setup.processors.hold(admission.cpus)
+        if enclosure.group is not None:
+            enclosure.group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
+            enclosure.group.set_processes(admission.processes)
+            if admission.has_quota:
+                enclosure.group.set_cpus(command["limits"]["cpus"])
+
+    def worker_settings(self, enclosure: Enclosure) -> WorkerSettings:
+        """Return what the processes of a session know that runs in this enclosure."""
         home = f"{self._setup.sessions}/{enclosure.workspace}"
         return self._setup.worker_settings(enclosure.uid, enclosure.namespaces, enclosure.group is not None, home)
-
-
-def _limit(enclosure: Enclosure, admission: Admission) -> None:
-    if enclosure.group is not None:
-        enclosure.group.set_memory(2 * admission.memory_bytes + CGROUP_SLACK)
-        enclosure.group.set_processes(admission.processes)

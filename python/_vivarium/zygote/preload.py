@@ -8,6 +8,8 @@ import io
 import os
 import sys
 
+from _vivarium.display import fonts
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # slow to load
@@ -23,7 +25,12 @@ def preload(names: list[str]) -> dict[str, str]:
             importlib.import_module(name)
         except Exception as error:
             failures[name] = f"{type(error).__name__}: {error}"
-    for name, rehearse in (("matplotlib.pyplot", _draw_once), ("pandas", _compute_once)):
+    rehearsals = (
+        ("matplotlib.pyplot", _draw_once),
+        ("matplotlib.font_manager", fonts.complete),  # last: drawing opens all fonts, and sessions open their own
+        ("pandas", _compute_once),
+    )
+    for name, rehearse in rehearsals:
         if name in sys.modules:
             try:
                 rehearse(sys.modules[name])

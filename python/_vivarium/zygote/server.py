@@ -14,10 +14,12 @@ from collections.abc import Callable
 
 from _vivarium.channel import Channel
 from _vivarium.enclosure import lifeline
+from _vivarium.enclosure.host_socket import connect_worker
 from _vivarium.enclosure.pid1 import reap
 from _vivarium.enclosure.subreaper import end_orphans
 from _vivarium.protocol import Closed
 from _vivarium.values.hints import Any, NoReturn
+from _vivarium.worker.processors import processor_variables
 from _vivarium.zygote.openings import OpenEnclosure, Openings
 from _vivarium.zygote.setup import Setup
 from _vivarium.zygote.supply import Supply
@@ -128,6 +130,8 @@ class Server:
         elif operation == "close":
             opened.cause = KILLED_BY_US
             self._kill(opened)
+        elif operation == "exec":
+            self._start_command(opened, command)
         elif operation == "oomed":
             problem = self._cause_of(opened)
             self._report({"event": "answer", "request": command["request"], "problem": problem})
@@ -150,6 +154,30 @@ class Server:
             return
         self._asked[request] = opened
         opened.reportable += command["op"] == "wake"
+
+    def _start_command(self, opened: OpenEnclosure, command: dict[str, Any]) -> None:
+        """Have pid 1 start a command of the system, connected to the host, which tells it alone what to execute."""
+        request, admission = command["request"], opened.admission
+        if admission is None:
+            raise ValueError("an enclosure without a session")
+        settings = self._openings.worker_settings(opened.walls)
+        environment = {**settings.environment, **processor_variables(admission)}
+        settings = settings.replaced(environment=environment, namespaces=())
+        own = {"settings": vars(settings), "admission": vars(admission.replaced(is_first=False))}
+        lifeline_end = socket.socket(fileno=opened.walls.lifeline)
+        fds: list[int] = []
+        try:
+            _, fds = connect_worker(self._setup.socket, command["ticket"])
+            socket.send_fds(lifeline_end, [json.dumps({**command, **own}).encode()], fds)
+        except OSError as error:
+            self._report({"event": "answer", "request": request, "problem": f"it could not be started: {error}"})
+            return
+        finally:
+            lifeline_end.detach()
+            for fd in fds:
+                os.close(fd)
+        self._asked[request] = opened
+        opened.commands |= {command["command"]}
 
     def _replace_surveyor(self, token: str) -> None:
         """Start another surveyor. The host asks for it, so that both know where in their channel it begins."""
@@ -207,6 +235,8 @@ class Server:
         """A pid 1 is gone, and is reaped next. One that is still there has said nothing at all, and has to go."""
         del self._by_lifeline[opened.walls.lifeline]
         self._epoll.unregister(opened.walls.lifeline)
+        if opened.is_leaving:  # it was we who hung up, and a subreaper has to sweep before it ends
+            return
         try:
             os.kill(opened.walls.pid1, signal.SIGKILL)
         except ProcessLookupError:
@@ -221,6 +251,11 @@ class Server:
                 raise lifeline.Unexpected("the end of a worker that it does not have")
             opened.reportable -= 1
             self._report_exit(opened, message.status)
+        elif isinstance(message, lifeline.CommandExit):
+            if message.command not in opened.commands:
+                raise lifeline.Unexpected("the end of a command that it does not have")
+            opened.commands -= {message.command}
+            self._report_command(opened, message)
         elif isinstance(message, lifeline.Ticket):
             if opened.walls.ticket:
                 raise lifeline.Unexpected("a second ticket")
@@ -255,6 +290,8 @@ class Server:
             self._forget(opened, cause)
         else:
             self._openings.remove(pid)
+            if not self._has_namespaces:  # an orphan of a subreaper that was killed: its children are ours now
+                end_orphans({self._surveyor, *self._by_pid1})
 
     def _hear_out(self, opened: OpenEnclosure) -> None:
         """Read what a pid 1 said before a process of its enclosure ended: it may be the reason."""
@@ -271,17 +308,21 @@ class Server:
         self._openings.discard(opened.walls)
 
     def _report_exit(self, opened: OpenEnclosure, status: int) -> None:
-        code = os.waitstatus_to_exitcode(status)
         self._report(
             {
                 "event": "exited",
                 "enclosure": opened.id,
-                "code": code if code >= 0 else None,
-                "signal": -code if code < 0 else None,
+                **_end_of(status),
                 "cause": self._cause_of(opened),
                 "problem": self._join_problem(opened),
             }
         )
+
+    def _report_command(self, opened: OpenEnclosure, exit: lifeline.CommandExit) -> None:
+        end = _end_of(exit.status)
+        # Otherwise the next worker that ends would be taken for the one that the kernel has killed.
+        cause = self._cause_of(opened) if end["signal"] == signal.SIGKILL else None
+        self._report({"event": "ended", "enclosure": opened.id, "command": exit.command, **end, "cause": cause})
 
     def _cause_of(self, opened: OpenEnclosure) -> str | None:
         """Return why the kernel or the watch ended a worker, or None when the program ended by itself."""
@@ -310,6 +351,7 @@ class Server:
             except ProcessLookupError:
                 return  # already gone, and about to be reaped
             return
+        opened.is_leaving = True
         lifeline = socket.socket(fileno=opened.walls.lifeline)
         try:
             lifeline.shutdown(socket.SHUT_RDWR)
@@ -328,3 +370,9 @@ class Server:
         for opened in self._opened.values():
             self._contained(self._kill, opened, give_up=lambda *_: None)
         os._exit(0)
+
+
+def _end_of(status: int) -> dict[str, int | None]:
+    """Return what a wait status says."""
+    code = os.waitstatus_to_exitcode(status)
+    return {"code": code if code >= 0 else None, "signal": -code if code < 0 else None}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 
-from _vivarium.confine import cgroup, identity, kernel, probe
+from _vivarium.confine import cgroup, identity, kernel, probe, processors
 from _vivarium.confine.identity import INSIDE_ID
+from _vivarium.confine.landlock import ruleset as landlock
+from _vivarium.confine.processors import Allotment, Processors
 from _vivarium.confine.root import build as root
-from _vivarium.enclosure.builder import STAGING, BuildSettings
+from _vivarium.enclosure.builder import PACKAGES, STAGING, BuildSettings
 from _vivarium.record import Record
 from _vivarium.worker.join import OWN_FDS, OWN_PROCESSES, Admission, WorkerSettings
 
@@ -19,11 +22,13 @@ SESSIONS = "/.sessions"
 RUN = "/.run"
 CACHE = "/.cache"
 GROUPS = "/.groups"
+INSIDE = "/.inside"
 # The zygote imports most of our files after it has entered its own root.
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Above what distributions, containers and directory services hand out.
 FIRST_UID = 1_900_000_000
 UIDS_EACH = 100_000
+USUAL_STACK = 8 << 20
 
 
 class Setup(Record):
@@ -43,18 +48,26 @@ class Setup(Record):
     environment: dict[str, str]
     ahead: int
     twin_delay_s: float
+    processors: Processors
+    usual_limits: dict
     # As the host sees them, to clean up after a zygote that could not.
     host_groups: tuple[str, ...]
+    library_threads: int = 0  # that all loaded libraries together may start in a session
 
     def uid_of(self, count: int) -> int:
         """Return the user id of the session with this number."""
         return self.first_uid + count if self.privileged else self.first_uid
 
+    @property
+    def guard_uid(self) -> int:
+        """Return the user id of subreapers, which no session has: the first session has number 1."""
+        return self.first_uid
+
     def build_settings(self) -> BuildSettings:
         """Return what the builder needs to know."""
         return BuildSettings(
             read_only=self.read_only,
-            binds=(root.Bind(self.cache, CACHE),),
+            binds=(root.Bind(self.cache, CACHE), root.Bind(f"{OWN}/inside", INSIDE)),
             symlinks=_font_cache_links(self.cache),
             host=self.host,
             socket=self.socket,
@@ -75,20 +88,28 @@ class Setup(Record):
             workspace=workspace,
             rollback="/.rollback" if walled else f"{home}/rollback",
             shared_memory=has_group,
-            environment={**self.environment, **self._places(workspace)},
+            environment={**self.environment, **self._places(workspace, home)},
             read_only=self.read_only,
             twin_delay_s=self.twin_delay_s,
             namespaces=namespaces,
         )
 
+    def allot(self, wanted: dict) -> Allotment:
+        """Return the processors of a session with these limits."""
+        return self.processors.allot(wanted["cpus"], wanted["memoryBytes"], wanted["processes"])
+
     def admission(self, command: dict, *, is_first: bool) -> Admission:
         """Return what a session asks for."""
         wanted = command["limits"]
+        if command["listed"] and self.level != "namespaces":
+            raise ValueError("a list of hosts needs a network of its own")
+        allotment = self.allot(wanted)
         return Admission(
             network=command["network"],
+            listed=command["listed"],
             memory_bytes=wanted["memoryBytes"],
-            data_bytes=_status_bytes("VmData") + wanted["memoryBytes"],
-            processes=wanted["processes"] + 2 * OWN_PROCESSES,
+            data_bytes=_status_bytes("VmData") + wanted["memoryBytes"] + self.library_threads * _stack_bytes(),
+            processes=wanted["processes"] + 2 * OWN_PROCESSES + self.library_threads,
             open_files=wanted["openFiles"] + OWN_FDS,
             file_bytes=wanted["fileBytes"],
             rollback_bytes=wanted["rollbackBytes"],
@@ -96,11 +117,26 @@ class Setup(Record):
             keeps_workspace=command["readOnly"],
             twins=command["twins"],
             is_first=is_first,
+            cpus=allotment.numbers,
+            has_quota=wanted["cpus"] is not None and self.cgroups.has_processors,
+            processors=allotment.count,
+            threads=allotment.threads,
+            usual_threads=self.allot(self.usual_limits).threads,
+            library_threads=self.library_threads,
         )
 
-    def _places(self, workspace: str) -> dict[str, str]:
-        temporary = "/tmp" if self.level == "namespaces" else f"{workspace}/.tmp"
-        return {"HOME": temporary, "TMPDIR": temporary, "MPLCONFIGDIR": f"{temporary}/.matplotlib"}
+    def _places(self, workspace: str, home: str) -> dict[str, str]:
+        walled = self.level == "namespaces"
+        temporary = "/tmp" if walled else f"{workspace}/.tmp"
+        packages, inside = (PACKAGES, INSIDE) if walled else (f"{home}/packages", f"{OWN}/inside")
+        return {
+            "HOME": temporary,
+            "TMPDIR": temporary,
+            "MPLCONFIGDIR": f"{temporary}/.matplotlib",
+            "PATH": f"{inside}/bin:{self.environment['PATH']}:{packages}/bin",
+            "PYTHONPATH": inside,  # of the programs that a session starts; see inside/sitecustomize.py
+            "VIVARIUM_PACKAGES": packages,
+        }
 
 
 def session_environment() -> dict[str, str]:
@@ -110,14 +146,15 @@ def session_environment() -> dict[str, str]:
         "LANG": "C.UTF-8",
         "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1",
-        # One thread each: a zygote must have a single thread, and sessions share the machine's cores.
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMEXPR_NUM_THREADS": "1",
+        # Its OpenMP ends a process that has been forked, and so would every twin. This one can be used by one thread.
+        "NUMBA_THREADING_LAYER_PRIORITY": "tbb workqueue omp",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
         "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a gigabyte, which the memory limit would count
     }
+
+
+# OpenBLAS and numexpr start their threads when they are loaded, and a zygote must have a single one.
+SINGLE_THREADED = {"OPENBLAS_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1"}
 
 
 class Probes:
@@ -147,8 +184,12 @@ def enter(config: dict, channels: tuple[int, ...], probes: Probes) -> Setup:
         "ahead": config["ahead"],
         "twin_delay_s": config["twinDelayMs"] / 1000,
         "host_groups": cgroups.directories,
+        "processors": processors.Processors(*processors.find()),
+        "usual_limits": config["limits"],
     }
     if config["level"] != "namespaces":
+        if config["level"] == "landlock":
+            _require_landlock(privileged)
         if privileged:
             _require_reachable(first_uid, (config["sessions"], *_python_paths()))
         kernel.become_subreaper()
@@ -161,7 +202,7 @@ def enter(config: dict, channels: tuple[int, ...], probes: Probes) -> Setup:
             cache=config["cache"],
             cgroups=cgroups,
         )
-    cgroups = cgroups.memory_only()  # a user namespace of its own has a process limit of its own
+    cgroups = cgroups.without_processes()  # a user namespace of its own has a process limit of its own
     proc = "masked" if has_proc else "none"
     _unshare(privileged, channels)
     _build_root(config, common["read_only"], cgroups, proc)
@@ -225,6 +266,13 @@ def _session_uids(level: str, has_uids: bool) -> tuple[bool, int]:
     return True, FIRST_UID + os.getpid() % 1000 * UIDS_EACH
 
 
+def _require_landlock(has_own_uids: bool) -> None:
+    """Raise where Landlock cannot be the first line."""
+    problem = landlock.shortfall(landlock.abi(), has_own_uids=has_own_uids)
+    if problem is not None:
+        raise OSError(problem)
+
+
 def _require_reachable(uid: int, paths: tuple[str, ...]) -> None:
     """Raise where a session cannot reach its files and its Python: it has no mounts of its own here."""
     answer = probe.reach(uid, paths)
@@ -240,10 +288,11 @@ def _python_paths() -> tuple[str, ...]:
     """Return where this Python and its libraries are, unless system paths cover that."""
     system = root.system_paths()
     paths: list[str] = []
-    for path in (sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable))):
-        covered = (*system, *paths)
-        if not any(path == known or path.startswith(f"{known}/") for known in covered):
-            paths.append(path)
+    for given in (sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable))):
+        for path in (given, os.path.realpath(given)):  # a link is of no use without what it leads to
+            covered = (*system, *paths)
+            if not any(path == known or path.startswith(f"{known}/") for known in covered):
+                paths.append(path)
     return tuple(paths)
 
 
@@ -254,6 +303,12 @@ def _font_cache_links(cache: str) -> tuple[tuple[str, str], ...]:
     except FileNotFoundError:
         return ()
     return tuple((f"/tmp/.matplotlib/{name}", f"{CACHE}/matplotlib/{name}") for name in names if name.endswith(".json"))
+
+
+def _stack_bytes() -> int:
+    """Return the size of the stack of a thread, which is reserved and hardly used."""
+    soft = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    return USUAL_STACK if soft == resource.RLIM_INFINITY else soft
 
 
 def _status_bytes(key: str) -> int:

@@ -34,6 +34,7 @@ class Enclosure(Fields):
     ticket: str = ""  # by which the host knows the connections of the worker
     channels: tuple[int, ...] = ()  # these connections, until the worker has them
     worker: WaitingWorker | None = None
+    processors: tuple[int, ...] = ()  # that it is held to
 
     def close(self) -> None:
         """Close the lifeline, which ends pid 1 and with it every process inside."""
@@ -94,7 +95,8 @@ class Supply:
 
     def claim(self, command: dict) -> Enclosure | None:
         """Return a ready enclosure if one fits. Otherwise one is on its way."""
-        is_plain = not (command["hasMounts"] or command["network"] or command["readOnly"] or command["workspace"])
+        is_plain = not any(command[what] for what in ("hasMounts", "network", "listed", "readOnly", "workspace"))
+        is_plain = is_plain and not self._needs_own_group(command)
         if is_plain and self._ready:
             return self._ready.popleft()
         promised = (
@@ -213,12 +215,18 @@ class Supply:
             "build": name,
             "workspace": (command and command["workspace"]) or name,
             "uid": (command and command["uid"]) or self._setup.uid_of(self._count),
-            "enclosure": command and command["enclosure"],  # by which the builder asks the host for its mounts
+            "enclosure": command and command["enclosure"],  # by which the builder asks the host for what it has
             "hasMounts": bool(command and command["hasMounts"]),
             "network": bool(command and command["network"]),
+            "listed": bool(command and command["listed"]),
             "readOnly": bool(command and command["readOnly"]),
+            "limitsCpus": command is not None and self._needs_own_group(command),
         }
         self._waiting[self._order(Order(request))] = command
+
+    def _needs_own_group(self, command: dict) -> bool:
+        """Return whether a session is limited by a controller that an enclosure made ahead of time has no group of."""
+        return command["limits"]["cpus"] is not None and self._setup.cgroups.is_per_controller
 
     def _order(self, order: Order) -> int:
         number = order.message["number"] = next(self._numbers)

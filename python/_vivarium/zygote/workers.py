@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterable
 
 from _vivarium.confine import identity, kernel
+from _vivarium.confine.landlock import entries
 from _vivarium.enclosure.host_socket import connect_worker
 from _vivarium.enclosure.lifeline import Ticket, encode
 from _vivarium.enclosure.subreaper import serve_as_subreaper
@@ -84,6 +85,7 @@ def fork_with_subreaper(
     settings: WorkerSettings,
     admission: Admission,
     host_socket: str,
+    guard_uid: int,
     disown: Callable[[], None],
 ) -> WaitingWorker | ForkedWorker:
     """Fork a subreaper, which connects the worker to the host, forks it, and adopts what the session orphans."""
@@ -101,7 +103,7 @@ def fork_with_subreaper(
             WaitingWorker(0, -1, ours).admit(admission, channels)
             lifeline.send(encode(Ticket(ticket)))
 
-        return _fork_below_subreaper(lifeline, settings, (go_read, theirs), disown, introduce)
+        return _fork_below_subreaper(lifeline, settings, (go_read, theirs), guard_uid, disown, introduce)
     os.close(go_read)
     os.close(theirs)
     return WaitingWorker(pid, go_write, ours)
@@ -117,6 +119,7 @@ def _fork_below_subreaper(
     lifeline: socket.socket,
     settings: WorkerSettings,
     ends: tuple[int, int],
+    guard_uid: int,
     disown: Callable[[], None],
     introduce: Callable[[], None],
 ) -> ForkedWorker:
@@ -126,15 +129,16 @@ def _fork_below_subreaper(
         signal.set_wakeup_fd(-1)
         kernel.become_subreaper()
         worker_go, permit = os.pipe()
-        os.write(permit, os.read(go, 1))  # the zygote attaches limits to the subreaper, and the worker inherits them
-        os.close(permit)
+        go_ahead = os.read(go, 1)  # the zygote attaches limits to the subreaper, and the worker inherits them
         introduce()
         worker = os.fork()
         if worker == 0:
             return _prepare_child(settings, worker_go, channel, lambda: None)
+        pins = entries.pin(worker) if settings.level == "landlock" else []  # before there are rules about them
+        os.write(permit, go_ahead)
         if settings.privileged:
-            identity.become(settings.uid, settings.uid)
-        serve_as_subreaper(lifeline, worker)
+            identity.watch_over(settings.uid, guard_uid)
+        serve_as_subreaper(lifeline, worker, pins)
     except BaseException as error:
         report_failure(channel, error)
     os._exit(EXIT_NOT_JOINED)

@@ -3,7 +3,6 @@
 import __future__
 
 import contextlib
-import importlib.metadata
 import inspect
 import io
 import linecache
@@ -148,48 +147,6 @@ class Errors(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.assertIsInstance(failure("x = '\\d'"), SyntaxError)
-
-
-class Notebook(unittest.TestCase):
-    def test_shell_and_pip_lines_say_what_there_is_instead(self) -> None:
-        code = (
-            "!pip install it's\n%pip install x\nfor i in range(2):\n    !ls (\ndone = 1\n"
-            "%conda install \\\n   y\n!python -m pip install z\ndone"
-        )
-        prepared = prepare(code, filename="<c>", echo="none", flags=0)
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            for piece, _ in prepared.pieces:
-                eval(piece, {})
-        said = out.getvalue().splitlines()
-        shell = "Shell commands are not available here; write it in plain Python."
-        self.assertEqual([line == shell for line in said], [False, False, True, True, False, False])
-        there = sorted({found.name or "" for found in importlib.metadata.distributions()}, key=str.lower)
-        self.assertEqual(said[0], "Nothing can be installed here. There is: " + ", ".join(there[:200]))
-        self.assertEqual(len({line for line in said if line != shell}), 1)
-
-    def test_settings_are_ignored_and_time_runs(self) -> None:
-        code = "%matplotlib inline\n%config X.y = 1\n%load_ext autoreload\n%autoreload 2\n%time x = 3\nx"
-        self.assertEqual(run(code)[0], [3])
-        self.assertEqual(run("%%time\nfrom __future__ import annotations\n5")[0], [5])
-
-    def test_notebook_lines_in_indented_cells_keep_line_numbers(self) -> None:
-        values, namespace = run("    !pip \\\n      install\n    def f(): pass\n    7\n")
-        self.assertEqual((values[-1], namespace["f"].__code__.co_firstlineno), (7, 3))
-
-    def test_strings_are_not_touched(self) -> None:
-        self.assertEqual(run("!ls\ns = '''\n!ls\n%pip x\n'''\ns")[0][-1], "\n!ls\n%pip x\n")
-
-    def test_valid_python_is_not_touched(self) -> None:
-        self.assertEqual(run("pip = 2\nx = (5\n%pip)\nx")[0], [1])
-
-    def test_other_magics_are_an_error_with_their_line(self) -> None:
-        error = failure("x = 1\n%%bash\nls")
-        self.assertEqual(error.lineno, 2)
-        self.assertIn("magics are not available: %%bash", error.msg)
-
-    def test_many_notebook_lines_are_replaced_quickly(self) -> None:
-        self.assertEqual(run("x = 0\n" + "!ls\n" * 300 + "x = 1\n" + "!ls\n" * 300 + "x", echo="last")[0], [1])
 
 
 class Async(unittest.TestCase):

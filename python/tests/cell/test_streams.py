@@ -18,15 +18,24 @@ SECONDS = 2.0
 class InterruptedOutputTest(unittest.TestCase):
     """A stream into a pipe, and interrupts at random moments."""
 
-    def test_nothing_is_printed_twice(self) -> None:
-        reader, writer = os.pipe()
+    def setUp(self) -> None:
+        reader, self.writer = os.pipe()
         self.addCleanup(os.close, reader)
-        received = bytearray()
-        reading = threading.Thread(target=lambda: received.extend(_read_all(reader)))
-        reading.start()
-        output = Output(writer, "<stdout>", Order())
+        self.received = bytearray()
+        self.reading = threading.Thread(target=lambda: self.received.extend(_read_all(reader)))
+        self.reading.start()
+        self.output = Output(self.writer, "<stdout>", Order())
         before = signal.signal(signal.SIGALRM, _interrupt)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
+
+    def printed(self) -> list[str]:
+        """Return the lines that arrived, once everything has."""
+        self.output.flush()
+        os.close(self.writer)
+        self.reading.join()
+        return self.received.decode().split("\n")
+
+    def test_nothing_is_printed_twice(self) -> None:
         number = interrupts = 0
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
@@ -35,18 +44,34 @@ class InterruptedOutputTest(unittest.TestCase):
                 signal.setitimer(signal.ITIMER_REAL, 0.00002 + 0.00001 * (number % 7))
                 for _ in range(20):
                     number += 1
-                    print(number, file=output, flush=True)
+                    print(number, file=self.output, flush=True)
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 interrupts += 1
         signal.setitimer(signal.ITIMER_REAL, 0)
-        output.flush()
-        os.close(writer)
-        reading.join()
-        printed = received.decode().split("\n")
+        printed = self.printed()
         self.assertGreater(interrupts, 1000)
         twice = [line for line, after in itertools.pairwise(printed) if line == after != ""]
         self.assertEqual(twice, [])
+
+    def test_an_interrupted_long_print_takes_nothing_from_the_next_one(self) -> None:
+        whole = interrupts = 0
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.00002 + 0.00001 * (interrupts % 7))
+                for _ in range(20):
+                    print("x" * 100_000, file=self.output, flush=True)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupts += 1
+            print("\n" + "y" * 100_000, file=self.output, flush=True)
+            whole += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        lines = [line for line in self.printed() if "y" in line]
+        self.assertGreater(interrupts, 100)
+        self.assertEqual({len(line) for line in lines}, {100_000})
+        self.assertEqual(len(lines), whole)
 
 
 def _interrupt(*_: object) -> None:

@@ -152,7 +152,17 @@ class Probe(unittest.TestCase):
         before = os.readlink("/proc/self/ns/user"), os.getuid()
         answers = probe()
         self.assertEqual((os.readlink("/proc/self/ns/user"), os.getuid()), before)
-        names = {"userNamespace", "namespaces", "proc", "landlock", "seccomp", "cgroup", "pidfd", "sessionUids"}
+        names = {
+            "userNamespace",
+            "namespaces",
+            "proc",
+            "landlock",
+            "landlockLevel",
+            "seccomp",
+            "cgroup",
+            "pidfd",
+            "sessionUids",
+        }
         self.assertEqual(set(answers), names)
         for answer in answers.values():
             self.assertIsInstance(answer["ok"], bool)

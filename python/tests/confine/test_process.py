@@ -97,6 +97,27 @@ class Identity(unittest.TestCase):
         uids, gids, groups, back = in_child(attempt)
         self.assertEqual((uids, gids, groups, back), ([SESSION_UID] * 3, [NOBODY] * 3, [], errno.EPERM))
 
+    @needs_root
+    def test_a_guard_can_signal_a_session_that_cannot_signal_it(self) -> None:
+        def attempt() -> Any:
+            started, start = os.pipe()
+            answers, answer = os.pipe()
+            guard = os.getpid()
+            session = os.fork()
+            if session == 0:
+                os.read(started, 1)
+                identity.become(SESSION_UID, SESSION_UID)
+                os.write(answer, bytes([errno_of(lambda: os.kill(guard, 0))]))
+                signal.pause()
+            identity.watch_over(SESSION_UID, SESSION_UID - 1)
+            os.write(start, b"x")
+            refusal = os.read(answers, 1)[0]
+            os.kill(session, signal.SIGKILL)
+            back = errno_of(lambda: os.setresuid(0, 0, 0))
+            return refusal, os.waitstatus_to_exitcode(os.waitpid(session, 0)[1]), back
+
+        self.assertEqual(in_child(attempt), [errno.EPERM, -signal.SIGKILL, errno.EPERM])
+
     def test_no_capability_is_left_nor_comes_back(self) -> None:
         def attempt() -> Any:
             identity.drop_capabilities()

@@ -111,6 +111,28 @@ class RootTest(unittest.TestCase):
             self.assertEqual((text, modes, link), ("hello", [0o755, 0o755], "/desk"))
             self.assertIn(number, (errno.EROFS, errno.EACCES))
 
+    def test_files_of_etc_that_the_host_replaces_stay_as_they_were(self) -> None:
+        for uid in identities():
+            self.assertEqual(in_namespaces(self._replaced_etc, uid), ["old libraries", "new names"])
+
+    def _replaced_etc(self) -> list[str]:
+        """Build a root, replace files of the machine as a package manager does, and build another root from the first."""
+        kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        kernel.mount("tmpfs", "/etc", "tmpfs", 0, "mode=755")
+        for name, text in (("ld.so.cache", "old libraries"), ("real.conf", "old names")):
+            Path("/etc", name).write_text(text)
+        os.mkdir("/etc/fonts")
+        os.symlink("real.conf", "/etc/resolv.conf")
+        build(Root(read_only=SHOWN, binds=(Bind("/", "/.host"),), tmpfs=(("/tmp", 1 << 20, 100),), network=True))
+        # `/etc` in there is the one of the machine, which we can still change by the mount that we bound read-only
+        kernel.mount(None, "/.host/etc", None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_NOSUID | kernel.MS_NODEV)
+        for name, text in (("ld.so.cache", "new libraries"), ("real.conf", "new names")):
+            Path("/.host/etc/draft").write_text(text)
+            os.rename("/.host/etc/draft", f"/.host/etc/{name}")
+        os.rmdir("/.host/etc/fonts")
+        build(Root(read_only=SHOWN, host="/.host", network=True))
+        return [Path("/etc/ld.so.cache").read_text(), Path("/etc/resolv.conf").read_text()]
+
     def test_a_missing_bind_is_an_error_that_names_it(self) -> None:
         with self.assertRaisesRegex(Failed, "no-such-thing"):
             self.each(lambda: None, binds=(Bind(f"{self.host}/no-such-thing", "/x"),))

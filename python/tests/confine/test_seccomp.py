@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import dbm.dumb
 import errno
 import fcntl
 import json
@@ -11,6 +12,7 @@ import mmap
 import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import socket
 import sqlite3
@@ -39,12 +41,17 @@ def filtered(
     shared_memory: bool = True,
     families: tuple[int, ...] = INTERNET,
     own_pids: bool = False,
+    own_files: bool = True,
+    refused: tuple[str, ...] = (),
 ) -> Any:
     """Run `work` in a child behind the filter."""
 
     def child() -> Any:
         kernel.no_new_privileges()
-        seccomp.install(seccomp.assemble(shared_memory=shared_memory, families=families, own_pids=own_pids))
+        program = seccomp.assemble(
+            shared_memory=shared_memory, families=families, own_pids=own_pids, own_files=own_files, refused=refused
+        )
+        seccomp.install(program)
         return work()
 
     return in_child(child)
@@ -86,6 +93,22 @@ class Refusals(unittest.TestCase):
     def test_unknown_calls_are_not_implemented(self) -> None:
         self.assertEqual(filtered(lambda: number_of("mseal", 0, 0, 0)), errno.ENOSYS)
         self.assertEqual(filtered(lambda: number_of("clone3", 0, 0)), errno.ENOSYS)
+        self.assertEqual(filtered(lambda: number_of("openat2", -100, b"/", 0, 24)), errno.ENOSYS)
+
+    def test_no_file_becomes_set_uid(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/file"
+            made = lambda flags, mode: errno_of(lambda: os.close(os.open(path, flags, mode)))  # noqa: E731
+            create = os.O_CREAT | os.O_WRONLY
+            attempt = lambda: [  # noqa: E731
+                made(create, 0o4755),
+                made(create, 0o2755),
+                errno_of(lambda: os.chmod(path, 0o6755)),
+                errno_of(lambda: os.chmod(path, 0o3755)),
+                made(os.O_RDONLY, 0o4755),  # no file is made, so the mode does not count
+                made(os.O_TMPFILE | os.O_WRONLY, 0o4755),
+            ]
+            self.assertEqual(filtered(attempt), [errno.EPERM, 0, errno.EPERM, 0, 0, errno.EPERM])
 
     def test_clone_makes_no_namespace(self) -> None:
         kinds = ("NEWNS", "NEWUSER", "NEWPID", "NEWNET", "NEWIPC", "NEWUTS", "NEWCGROUP")
@@ -149,6 +172,70 @@ class Refusals(unittest.TestCase):
         good, bad = filtered(attempt)
         self.assertEqual((good[:2], bad), ([0, 0], [errno.EPERM] * 4))
         self.assertNotEqual(good[2], errno.EPERM)
+
+    def test_metadata_cannot_change_where_files_are_not_our_own(self) -> None:
+        folder = tempfile.mkdtemp(prefix="vivarium-test-")
+        self.addCleanup(shutil.rmtree, folder)
+        path = f"{folder}/file"
+        Path(path).write_text("x")
+        before = os.stat(path)
+
+        def attempt() -> Any:
+            file = os.open(path, os.O_RDONLY)
+            pretended = [
+                errno_of(change)
+                for change in (
+                    lambda: os.chmod(path, 0o777),
+                    lambda: os.chmod(file, 0o777),
+                    lambda: os.utime(path, (1, 1)),
+                    lambda: os.utime(path, (1, 1), follow_symlinks=False),
+                    lambda: os.utime(file, (1, 1)),
+                    lambda: os.utime(file),
+                )
+            ]
+            owners = [errno_of(lambda: os.chown(each, os.getuid(), -1)) for each in (path, file)]
+            attributes = [errno_of(lambda: os.setxattr(each, "user.x", b"x")) for each in (path, file)]
+            lease = errno_of(lambda: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK))
+            now = [errno_of(lambda: os.utime(each)) for each in (path, f"{path}-missing")]
+            flags = fcntl.fcntl(file, fcntl.F_GETFD)
+            return pretended, owners, attributes, [lease, *now], flags
+
+        pretended, owners, attributes, refused, _ = filtered(attempt, own_files=False)
+        self.assertEqual((pretended, owners), ([0] * 6, [errno.EPERM] * 2))
+        self.assertEqual((attributes, refused), ([errno.EOPNOTSUPP] * 2, [errno.EACCES] * 3))
+        self.assertEqual(os.stat(path), before)
+
+    def test_usual_programs_copy_files_where_metadata_cannot_change(self) -> None:
+        folder = tempfile.mkdtemp(prefix="vivarium-test-")
+        self.addCleanup(shutil.rmtree, folder)
+
+        def attempt() -> Any:
+            os.chdir(folder)
+            Path("a").touch()
+            Path("a").touch()
+            Path("a").write_text("x")
+            shutil.copy("a", "b")
+            shutil.copy2("a", "c")
+            os.mkdir("d")
+            shutil.copy("a", "d")
+            shutil.copytree("d", "e")
+            shutil.unpack_archive(shutil.make_archive("f", "gztar", "d"), "g")
+            subprocess.run(
+                "cp -p a h; cp -a d i; touch -d 2001-01-01 a; touch j; mv h k", shell=True, capture_output=True
+            )
+            with dbm.dumb.open("l", "c") as database:
+                database["x"] = "y"
+            os.close(os.open("m", os.O_CREAT | os.O_WRONLY, 0o755))
+            return [os.path.exists(name) for name in ("b", "c", "e/a", "g/a", "i/a", "j", "k", "l.dat")], os.access(
+                "m", os.X_OK
+            )
+
+        self.assertEqual(filtered(attempt, own_files=False), [[True] * 8, True])
+
+    def test_further_calls_can_be_refused(self) -> None:
+        call = lambda: number_of("inotify_add_watch", -1, b"/", 1)  # noqa: E731
+        self.assertEqual(filtered(call), errno.EBADF)
+        self.assertEqual(filtered(call, refused=("inotify_add_watch",)), errno.EPERM)
 
     def test_terminal_input_cannot_be_forged(self) -> None:
         tiocsti, ficlone = 0x5412, 0x40049409

@@ -23,7 +23,17 @@ def _alone() -> None:
 def _verify_without_walls() -> str:
     _alone()
     try:
-        selftest.verify("namespaces", False, {"CORE": 0, "NOFILE": 1}, 0)
+        selftest.verify("namespaces", False, {"CORE": 0, "NOFILE": 1}, 0, own_files=True)
+    except selftest.WallsOpen as error:
+        return str(error)
+    return "nothing"
+
+
+def _verify_landlock_without_walls() -> str:
+    _alone()
+    os.environ["TMPDIR"] = "/tmp"
+    try:
+        selftest.verify("landlock", True, {}, 0, own_files=False)
     except selftest.WallsOpen as error:
         return str(error)
     return "nothing"
@@ -34,7 +44,7 @@ def _verify_behind_seccomp() -> str:
     kernel.no_new_privileges()
     seccomp.install(seccomp.assemble(shared_memory=False, families=()))
     try:
-        selftest.verify("namespaces", False, {}, 0)
+        selftest.verify("namespaces", False, {}, 0, own_files=True)
     except selftest.WallsOpen as error:
         return str(error)
     return "nothing"
@@ -47,6 +57,18 @@ class SelfTest(unittest.TestCase):
         """Without any wall, nearly everything is possible."""
         found = in_child(_verify_without_walls)
         for name in ("tracing", "netlink", "processes of the host", "the limit NOFILE"):
+            self.assertIn(name, found)
+
+    def test_open_walls_without_namespaces_are_named(self) -> None:
+        """What Landlock does not know is tried as well."""
+        found = in_child(_verify_landlock_without_walls)
+        for name in (
+            "the modes of files",
+            "its subreaper",
+            "connections of the host",
+            "unix sockets",
+            "limits of others",
+        ):
             self.assertIn(name, found)
 
     def test_closed_walls_are_not_named(self) -> None:

@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import signal
 import socket
+import time
 import unittest
+from collections.abc import Callable
 
+from _vivarium.confine import kernel
 from _vivarium.enclosure import lifeline
-from _vivarium.enclosure.lifeline import MAX_PID, MAX_PROBLEM, Answer, Failure, Message, Unexpected, WorkerExit
+from _vivarium.enclosure.lifeline import (
+    MAX_PID,
+    MAX_PROBLEM,
+    Answer,
+    CommandExit,
+    Failure,
+    Message,
+    Unexpected,
+    WorkerExit,
+)
 from _vivarium.enclosure.subreaper import Subreaper
 
 NOBODY = 1 << 21
@@ -30,6 +43,7 @@ class LifelineTest(unittest.TestCase):
             worker = os.fork()
             if worker == 0:
                 inside.close()
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.read(worker_end, 1)  # until the test is over
                 os._exit(0)
             Subreaper(inside, worker).serve()
@@ -57,8 +71,40 @@ class LifelineTest(unittest.TestCase):
             self.assertEqual(self.said(), Answer(1, f"{pid} is not a process of the session"))
         self.ask(op="wake", pid=2**40, dormant=[2**40, 2**70])
         self.assertEqual(self.said(), Answer(1, f"{2**40} is not a process of the session"))
-        self.ask(op="sweep", keep=[2**70])
+        self.ask(op="sweep", keep=[2**70], spares=False)
         self.assertEqual(self.said(), Answer(1, None))
+
+    def test_only_descendants_are_signalled(self) -> None:
+        noted, note = os.pipe()
+        stranger = os.fork()
+        if stranger == 0:
+            self.zygote.close()
+            os.close(self.test_end)
+            for number in (signal.SIGINT, signal.SIGUSR1):
+                signal.signal(number, lambda received, _: os.write(note, bytes([received])))
+            os.write(note, b"x")
+            while True:
+                signal.pause()
+        self.addCleanup(os.waitpid, stranger, 0)
+        self.addCleanup(os.kill, stranger, signal.SIGKILL)
+        self.assertEqual(os.read(noted, 1), b"x")
+        for pid in (stranger, self.pid):
+            self.ask(op="interrupt", pid=pid)
+            self.assertEqual(self.said(), Answer(1, f"{pid} is not a process of the session"))
+        self.ask(op="wake", pid=stranger, dormant=[])
+        while isinstance(message := self.said(), WorkerExit):
+            continue
+        self.assertEqual(message, Answer(1, f"{stranger} is not a process of the session"))
+        os.kill(stranger, signal.SIGUSR1)
+        self.assertEqual(os.read(noted, 10), bytes([signal.SIGUSR1]))
+
+    def test_a_descendant_is_signalled_and_swept(self) -> None:
+        with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
+            worker = int(file.read())
+        self.ask(op="interrupt", pid=worker)
+        self.assertEqual(
+            sorted([str(self.said()), str(self.said())]), sorted(map(str, (WorkerExit(2), Answer(1, None))))
+        )
 
     def test_what_it_cannot_do_ends_it_with_a_reason(self) -> None:
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (0, 0))
@@ -71,9 +117,51 @@ class LifelineTest(unittest.TestCase):
         self.assertEqual(self.said(), Failure("KeyError: 'pid'"))
 
 
+class EndingTest(unittest.TestCase):
+    """When the lifeline closes, nothing of a session is left, whatever it does meanwhile."""
+
+    def assert_all_ended(self, work: Callable[[], object], times: int) -> None:
+        """End a session that does `work` again and again, and wait until no process of it holds a pipe."""
+        read_end, write_end = os.pipe()
+        for _ in range(times):
+            zygote, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            guard = os.fork()
+            if guard == 0:
+                zygote.close()
+                os.close(read_end)
+                kernel.become_subreaper()
+                worker = os.fork()
+                while worker == 0:
+                    work()
+                Subreaper(inside, worker).serve()
+            inside.close()
+            time.sleep(0.02)
+            zygote.close()
+            os.waitpid(guard, 0)
+        os.close(write_end)
+        self.assertEqual(select.select([read_end], [], [], 5)[0], [read_end], "a process is left")
+        self.assertEqual(os.read(read_end, 1), b"")
+        os.close(read_end)
+
+    def test_with_a_worker_that_forks_twins(self) -> None:
+        def fork_sleeper() -> None:
+            if os.fork() == 0:
+                signal.pause()
+            time.sleep(0.0005)
+
+        self.assert_all_ended(fork_sleeper, 10)
+
+    def test_with_a_program_that_forks_itself_and_ends(self) -> None:
+        self.assert_all_ended(lambda: os.fork() == 0 or os._exit(0), 5)
+
+
+COMMAND = b'{"command": "3", "status": 9}'
+
+
 class MessagesTest(unittest.TestCase):
     def test_every_message_arrives_as_it_was_sent(self) -> None:
-        for message in (Answer(7, None), Answer(7, "no"), WorkerExit(9), WorkerExit(0), Failure("broken")):
+        ends = (WorkerExit(9), WorkerExit(0), CommandExit(3, 0), CommandExit(4, 127 << 8))
+        for message in (Answer(7, None), Answer(7, "no"), *ends, Failure("broken")):
             self.assertEqual(lifeline.decode(lifeline.encode(message)), message)
 
     def test_texts_are_cut_and_then_fit(self) -> None:
@@ -82,7 +170,17 @@ class MessagesTest(unittest.TestCase):
             self.assertEqual(lifeline.decode(sent), Failure(letter * MAX_PROBLEM))
 
     def test_nothing_else_is_a_message(self) -> None:
-        for data in (b"", b"ready", b"null", b"[7]", b'{"request": 7}', b'{"failure": 5}', b'{"status": 9.0}', b"\x00"):
+        for data in (
+            b"",
+            b"ready",
+            b"null",
+            b"[7]",
+            b'{"request": 7}',
+            b'{"failure": 5}',
+            b'{"status": 9.0}',
+            b"\x00",
+            COMMAND,
+        ):
             with self.subTest(data), self.assertRaises(Unexpected):
                 lifeline.decode(data)
         with self.assertRaises(Unexpected):

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 import time
+import types
 import unittest
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
@@ -54,6 +55,30 @@ def changed(value: object, change: object) -> list[str]:
 
 
 class Changes(unittest.TestCase):
+    def test_functions_and_classes_of_other_modules_are_not_added(self) -> None:
+        def own() -> None:
+            pass
+
+        own.__module__ = "__main__"
+        mine = type("Mine", (), {"__module__": "__main__"})
+        space: dict[str, object] = {"own": own, "Mine": mine, "dumps": json.dumps, "sqrt": math.sqrt, "deque": deque}
+        imported = {"counter": Counter(), "Liar": Meta("Liar", (), {"__module__": "__main__"}), "pi": math.pi}
+        self.assertEqual(Ledger().changes({**space, **imported})["added"], ["Liar", "Mine", "counter", "own", "pi"])
+
+    def test_modules_with_a_class_of_their_own_are_not_added(self) -> None:
+        lazy = type("Lazy", (types.ModuleType,), {"__getattribute__": Evil._fail})
+        self.assertEqual(Ledger().changes({"lazy": lazy("lazy"), "x": 1})["added"], ["x"])
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_functions_of_numpy_are_not_added(self) -> None:
+        space = {"sin": numpy.sin, "mean": numpy.mean, "line": numpy.poly1d([1, 2]), "array": numpy.array}
+        self.assertEqual(Ledger().changes(space)["added"], ["line"])
+
+    def test_a_variable_that_becomes_a_function_of_a_library_has_changed(self) -> None:
+        ledger = Ledger()
+        ledger.changes({"f": 1})
+        self.assertEqual(ledger.changes({"f": math.sqrt})["changed"], ["f"])
+
     def test_added_changed_and_removed_names_are_listed(self) -> None:
         ledger = Ledger({"helper": print})
         space: dict[str, object] = {"b": 1, "a": "x", "_hidden": 1, "math": math, "helper": print, "gone": 1}
@@ -123,7 +148,7 @@ class Changes(unittest.TestCase):
         self.assertEqual((len(found["added"]), found["omitted"]), (200, 100))
 
     def test_hostile_objects_are_never_called(self) -> None:
-        kind = Meta("Kind", (), {})
+        kind = Meta("Kind", (), {"__module__": "__main__"})
         evil = [Evil(), kind(), kind, type("L", (list,), {"__len__": Evil._fail, "__iter__": Evil._fail})([1])]
         property_dict = type("P", (), {"__dict__": property(Evil._fail)})()
         space = {

@@ -74,6 +74,19 @@ class DiskMeterTest(unittest.TestCase):
     def open_fds(self) -> int:
         return len(os.listdir("/proc/self/fd"))
 
+    def test_what_was_counted_before_the_tree_changed_is_no_proof_that_it_is_too_large(self) -> None:
+        self.write(f"{self.tree}/large", 4 * MB)
+        self.write(f"{self.tree}/small", 1)
+        for _ in self.meter._begin():  # a walk that is interrupted after the large file
+            if self.meter._bytes > MB:
+                break
+        os.remove(f"{self.tree}/large")
+        self.meter.expire()
+        self.assertFalse(self.meter.is_over(LONG_S))
+        self.assertFalse(self.meter.is_over(LONG_S))
+        self.write(f"{self.tree}/large", 4 * MB)
+        self.assertTrue(self.meter.is_over(LONG_S))
+
     def test_everything_below_the_root_counts_and_links_are_not_followed(self) -> None:
         os.makedirs(f"{self.tree}/a/b")
         self.write(f"{self.tree}/a/b/file", 100_000)

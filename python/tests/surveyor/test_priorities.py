@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -26,12 +27,21 @@ class PrioritiesTest(unittest.TestCase):
     """One process that computes, in a terminal session of its own."""
 
     def setUp(self) -> None:
-        self.process = subprocess.Popen(["python3", "-c", "while True: pass"], start_new_session=True)
-        self.addCleanup(self.process.wait)
-        self.addCleanup(self.process.kill)
+        self.process = self.start_computing()
         self.priorities = Priorities(processors=2)
         self.place = Place(pid1=os.getpid(), worker=0, group=None)
         self.known: dict[int, TerminalSession] = {}
+
+    def start_computing(self) -> subprocess.Popen[bytes]:
+        """Start a process that waits for nothing any more, not even for its own files."""
+        command = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
+        process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        return process
 
     def look(self, others: int, *, is_stopping: bool = False) -> None:
         """Look at the process while so many other enclosures are busy."""
@@ -110,10 +120,7 @@ class PrioritiesTest(unittest.TestCase):
         self.assertEqual(self.niceness(), 0)
 
     def test_a_session_with_many_terminal_sessions_weighs_no_more_than_another(self) -> None:
-        others = [subprocess.Popen(["python3", "-c", "while True: pass"], start_new_session=True) for _ in range(7)]
-        for other in others:
-            self.addCleanup(other.wait)
-            self.addCleanup(other.kill)
+        others = [self.start_computing() for _ in range(7)]
         samples = [found for other in others if (found := sample(other.pid)) is not None]
         running = [found.replaced(is_running=True) for found in (*samples, self.sample())]
         self.priorities.judge("s1", self.place, running, {})

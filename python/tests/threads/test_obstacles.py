@@ -41,6 +41,15 @@ def obstacle(prepare: Callable[[], object]) -> str:
     return found[0] if found else "nothing"
 
 
+class UnknownThreadsTest(unittest.TestCase):
+    """What the C library keeps about threads."""
+
+    def test_a_thread_of_which_nothing_is_known_yet_is_an_unknown_one(self) -> None:
+        threads = native.NativeThreads()
+        threads._place = 3
+        self.assertIsNone(threads._start_routine([]))
+
+
 class PythonThreadsTest(unittest.TestCase):
     """Threads that run Python code."""
 

@@ -228,13 +228,27 @@ class Odd(Base):
         (self.work / "large").write_bytes(b"x" * 1_000_000)
         manifest = self.take()
         (self.work / "large").unlink()
+        notes = self.restore_without_room(manifest)
+        self.assertEqual([len(notes), os.listdir(self.work)], [1, []])
+
+    def test_a_file_that_cannot_be_overwritten_stays_as_it_is(self) -> None:
+        (self.work / "large").write_bytes(b"x" * 1_000_000)
+        manifest = self.take()
+        (self.work / "large").write_bytes(b"y" * 10)
+        (self.work / "large").chmod(0o644)
+        notes = self.restore_without_room(manifest)
+        self.assertEqual([len(notes), os.listdir(self.work)], [1, ["large"]])
+        self.assertEqual((self.work / "large").read_bytes(), b"y" * 10)
+        self.assertEqual(stat.S_IMODE((self.work / "large").stat().st_mode), 0o644)
+
+    def restore_without_room(self, manifest: Manifest) -> list[str]:
+        """Restore while no file can grow above 100,000 bytes."""
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
         try:
-            notes = self.snapshots.restore(manifest)
+            return self.snapshots.restore(manifest)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        self.assertEqual([len(notes), os.listdir(self.work)], [1, []])
 
     def test_very_deep_trees_are_refused_and_removed(self) -> None:
         manifest = self.take()

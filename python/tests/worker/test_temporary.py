@@ -27,6 +27,12 @@ class EmptyTest(unittest.TestCase):
             empty_temporary((), (place,), f"{place}/prepared")
             self.assertEqual(os.listdir(place), [])
 
+    def test_a_place_that_cannot_be_listed_costs_only_itself(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(f"{place}/locked", 0o000)
+            empty_temporary((), (f"{place}/gone", place), "")
+            self.assertEqual(os.listdir(place), [])
+
     def test_what_leads_to_a_mount_stays(self) -> None:
         with tempfile.TemporaryDirectory() as place:
             for path in (f"{place}/data/sets/mine", f"{place}/data2"):
@@ -34,6 +40,12 @@ class EmptyTest(unittest.TestCase):
             empty_temporary((f"{place}/data//sets/mine/",), (place,), "")
             self.assertEqual(os.listdir(place), ["data"])
             self.assertTrue(os.path.isdir(f"{place}/data/sets/mine"))
+
+    def test_a_place_that_is_a_mount_itself_stays_as_it_is(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(f"{place}/of-the-owner")
+            empty_temporary((f"{place}/",), (place,), "")
+            self.assertEqual(os.listdir(place), ["of-the-owner"])
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ class TwinsTest(unittest.TestCase):
         limits = {"memory_bytes": memory_mb * MB, "data_bytes": 1 << 40, "processes": 100, "open_files": 100}
         others = {
             "network": False,
+            "listed": False,
             "file_bytes": MB,
             "rollback_bytes": MB,
             "has_mounts": False,

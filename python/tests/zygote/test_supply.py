@@ -14,7 +14,15 @@ from _vivarium.confine.cgroup import Group
 from _vivarium.zygote import supply as module
 from _vivarium.zygote.supply import BuildFailed, Enclosure, Supply
 
-PLAIN = {"hasMounts": False, "network": False, "readOnly": False, "workspace": None, "uid": None}
+PLAIN = {
+    "hasMounts": False,
+    "network": False,
+    "listed": False,
+    "readOnly": False,
+    "workspace": None,
+    "uid": None,
+    "limits": {"cpus": None},
+}
 
 
 class Builders:

@@ -9,6 +9,7 @@ export interface ChatStreams {
 }
 
 export interface ChatOptions extends ChatStreams {
+  /** Ends the chat. */
   readonly signal?: AbortSignal | undefined;
   /** Default: plain text on the output. */
   readonly display?: Display;

@@ -4,7 +4,7 @@ import { HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/mes
 import { VivariumError } from '../../errors.ts';
 import { modelFailure } from '../../model/failure.ts';
 import { connect } from '../../model/openai.ts';
-import { toOpenAITool } from '../../tool/formats.ts';
+import { toOpenAITool } from '../../tool/formats/openai.ts';
 import type { ToolDefinition } from '../../tool/tool.ts';
 import { ThoughtEvent } from '../step/events.ts';
 import { streamReply, type NativeReply } from './native-reply.ts';

@@ -1,12 +1,17 @@
 import { VivariumError } from '../../errors.ts';
 import { ToolInput } from './tool-input.ts';
 
+/** A step to keep in the memory of an agent. */
 export interface AgentStepOptions {
+  /** What the model thought before it called the tool. */
   readonly thought?: string;
+  /** The name of the tool. */
   readonly action: string;
+  /** The arguments of the call. */
   readonly actionInput?: ActionInput;
   /** Another name of `actionInput`, for examples written for Python. */
   readonly action_input?: ActionInput;
+  /** What the tool answered. */
   readonly observation: string;
 }
 

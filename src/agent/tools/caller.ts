@@ -1,4 +1,7 @@
+import { keepAlive } from '../../process-life.ts';
+import type { Json } from '../../execution/execution.ts';
 import { shorten } from '../../text/excerpt.ts';
+import { fitJson } from '../../text/fit-json.ts';
 import type { CallContext, ToolDefinition } from '../../tool/tool.ts';
 import type { RequestedCall } from '../protocol/protocol.ts';
 import type { ToolRegistry } from './registry.ts';
@@ -43,7 +46,8 @@ export class ToolCaller {
     const deadline = AbortSignal.timeout(toolTimeoutMs);
     const stop = signal ? AbortSignal.any([signal, deadline]) : deadline;
     try {
-      const { payload, text, isError } = await tool.call(args, { context, signal: stop });
+      const calling = keepAlive(tool.call(args, { context, signal: stop })); // the deadline alone would not
+      const { payload, text, isError } = await calling;
       const shown = fitForModel(text, maxToolContentLength);
       const why = isError && deadline.aborted ? `\n[stopped: a call may take ${toolTimeoutMs} ms]` : '';
       return { observation: JSON.stringify(payload), text: shown + why, isError };
@@ -59,9 +63,12 @@ function failed(text: string): CallResult {
   return { observation: text, text, isError: true };
 }
 
-/** Removes the fields that a tool hides from models, and shortens the rest. */
+/** Removes the fields that a tool hides from models, and shortens the rest. JSON stays JSON. */
 export function fitForModel(text: string, maxChars: number): string {
-  return shorten(withoutHidden(text), maxChars);
+  const shown = withoutHidden(text);
+  if (shown.length <= maxChars) return shown;
+  const object = parseObject(shown);
+  return object === undefined ? shorten(shown, maxChars) : fitJson(object, maxChars);
 }
 
 /** Removes from a JSON object the keys that its `hidden_to_model` lists, and that list itself. */
@@ -74,11 +81,11 @@ function withoutHidden(text: string): string {
   return JSON.stringify(Object.fromEntries(Object.entries(answer).filter(([name]) => !names.has(name))));
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, Json> | undefined {
+  if (!text.startsWith('{')) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return JSON.parse(text) as Record<string, Json>; // what begins so and can be parsed is an object
   } catch {
-    return undefined; // plain text has no keys to hide
+    return undefined; // plain text has no keys
   }
 }

@@ -1,5 +1,5 @@
 import { VivariumError } from '../../errors.ts';
-import { toOpenAITool, type OpenAITool } from '../../tool/formats.ts';
+import { toOpenAITool, type OpenAITool } from '../../tool/formats/openai.ts';
 import type { Tool, ToolDefinition } from '../../tool/tool.ts';
 
 /** Tools by name. Disabled tools are neither shown nor called. Several agents may share one registry. */
@@ -16,6 +16,11 @@ export class ToolRegistry {
       throw new VivariumError('CONFIG_INVALID', `There are two tools named '${tool.name}'. Give each its own name.`);
     }
     this.#tools.set(tool.name, tool);
+  }
+
+  /** Whether there is a tool of this name, enabled or not. */
+  has(name: string): boolean {
+    return this.#tools.has(name);
   }
 
   /** Throws if there is no enabled tool of this name. */

@@ -9,14 +9,14 @@ import { LIMIT_REACHED } from '../../agent/loop.ts';
 import { OpenAILLM } from '../../model/openai.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local/local-host.ts';
 import type { Session } from '../../host/session.ts';
 import { SESSION_TOOL, SessionTool } from '../agent/session-tool.ts';
 import { RunDisplay } from '../agent/run-display.ts';
 import type { Context } from '../terminal/context.ts';
 import { OutputFolder } from '../session/output-folder.ts';
 import { namedFiles } from '../session/user-files.ts';
-import { configOf, parseMount, type SessionFlags } from '../session/flags.ts';
+import { configOf, networkOf, type SessionFlags } from '../session/flags.ts';
+import { mountsOf, openHost, remoteSettings, serverOf } from '../session/host.ts';
 
 export interface AgentFlags extends Omit<SessionFlags, 'echo'> {
   readonly file?: readonly string[];
@@ -63,11 +63,11 @@ interface AgentRequest {
 }
 
 async function openAgent(llm: OpenAILLM, { flags, files }: AgentRequest, context: Context): Promise<OpenedAgent> {
-  const { environment, lifetime, stdout } = context;
+  const { environment, stdout } = context;
   const { preload: _, ...config } = configOf(flags, environment); // models use the default libraries: preload them
   await using stack = new AsyncDisposableStack();
-  const host = stack.use(await createHost({ ...config, signal: lifetime.signal }));
-  const session = await openSession(host, flags);
+  const host = stack.use(await openHost(flags, config, context));
+  const session = stack.use(await openSession(host, flags, environment));
   const notes = await uploadAll(session, files);
   const display = makeDisplay(context);
   const directory = flags.outputDir ?? path.join(config.dataDir, 'tool-artifacts', randomUUID());
@@ -90,8 +90,10 @@ async function openAgent(llm: OpenAILLM, { flags, files }: AgentRequest, context
   return { agent: partner, display, python, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function openSession(host: Host, { mount = [], allowNetwork = false }: AgentFlags): Promise<Session> {
-  return host.createSession({ mounts: mount.map(parseMount), network: allowNetwork, idleMs: null });
+function openSession(host: Host, flags: AgentFlags, environment: NodeJS.ProcessEnv): Promise<Session> {
+  const server = serverOf(flags, environment);
+  const setting = server === undefined ? { idleMs: null } : remoteSettings(flags);
+  return host.createSession({ mounts: mountsOf(flags, server), network: networkOf(flags), ...setting });
 }
 
 /** Uploads files into the session. The notes tell the model about them. */

@@ -20,7 +20,7 @@ import { configOf, type MachineFlags } from '../session/flags.ts';
 import { openSession } from '../session/open.ts';
 
 const OLDEST_NODE = 24;
-const ENOUGH_DISK = 2 * 2 ** 30; // an environment takes about 1 GB
+const ENOUGH_DISK = 4 * 2 ** 30; // an environment takes about 2 GB, and the next one is built beside it
 const ENOUGH_FILES = 4096; // a few for each of hundreds of sessions
 
 interface DoctorReport {

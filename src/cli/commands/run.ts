@@ -1,17 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
-import { VivariumError } from '../../errors.ts';
 import type { Summary } from '../../execution/event.ts';
 import type { Execution } from '../../execution/execution.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import type { RunOptions } from '../../host/options.ts';
-import type { Session } from '../../host/session.ts';
 import { visibleJson } from '../../text/visible.ts';
 import type { SessionFlags } from '../session/flags.ts';
+import { tellMissingLibrary } from '../session/missing-library.ts';
 import { openSession, type OpenedSession } from '../session/open.ts';
+import { readInput, readProgram } from '../session/program.ts';
+import { Losses } from '../session/losses.ts';
 import { showRun } from '../session/show.ts';
 import type { Context } from '../terminal/context.ts';
-import { describeEnd, exitCodeOf } from '../terminal/failure.ts';
+import { describeEnd, exitCodeOf, notify } from '../terminal/failure.ts';
 
 export interface RunFlags extends SessionFlags {
   readonly code?: string;
@@ -20,20 +19,21 @@ export interface RunFlags extends SessionFlags {
   readonly overwrite?: boolean;
 }
 
-const MAX_NAMED_FILES = 5;
-const MAX_FILENAME_CHARS = 500;
-
-/** Runs one program in a session of its own. */
-export async function run(file: string | undefined, flags: RunFlags, context: Context): Promise<number> {
-  const { code, filename } = await readProgram(file, flags, context);
+/** Runs one program in a session of its own. The operands are its file, unless there is `--code`, and its arguments. */
+export async function run(operands: readonly string[], flags: RunFlags, context: Context): Promise<number> {
+  const program = await readProgram(operands, flags.code, context);
+  const { code, filename } = program;
   const keepsFiles = flags.json === true || flags.outputDir !== undefined;
-  await using opened = await openSession(flags, { runsOnce: true, keepsFiles }, context);
+  await using opened = await openSession(flags, { runsOnce: true, keepsFiles, program }, context);
   const { session } = opened;
-  const options = { filename, signal: context.lifetime.signal };
+  const stdin = await readInput(program, context);
+  const options = { filename, signal: context.lifetime.signal, ...(stdin !== undefined && { stdin }) };
   if (keepsFiles) return await runAndKeep(code, { opened, options, flags }, context);
-  const summary = await showRun(session.stream(code, options), context);
+  const losses = await Losses.before(session, context);
+  const summary = await showRun(session.stream(code, options), context, losses);
   await explain(summary, context);
-  if (context.stderr.isTerminal) await nameLostFiles(session, context);
+  await tellMissingLibrary(summary.error, opened.host, context);
+  if (!context.lifetime.isReaderGone) await losses.report(summary);
   return exitCodeOf(summary.outcome, summary.error);
 }
 
@@ -59,33 +59,8 @@ async function runAndKeep(code: string, { opened, options, flags }: KeptRun, con
   }
   if (json) await printJson(execution, context);
   else await explain(execution, context);
+  if (!json) await tellMissingLibrary(execution.error, host, context);
   return exitCodeOf(execution.outcome, execution.error);
-}
-
-interface Program {
-  readonly code: string;
-  /** What Python calls it in a traceback. */
-  readonly filename: string;
-}
-
-async function readProgram(file: string | undefined, { code }: RunFlags, { stdin }: Context): Promise<Program> {
-  if (code !== undefined) {
-    if (file !== undefined) throw new VivariumError('USAGE', `Give either a file or -c, not both (${file}).`);
-    return { filename: '<string>', code };
-  }
-  if (file === undefined) throw new VivariumError('USAGE', 'There is nothing to run. Give a file, - or -c CODE.');
-  if (file === '-') return { filename: '<stdin>', code: await text(stdin) };
-  try {
-    return { filename: filenameOf(file), code: await readFile(file, 'utf8') };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new VivariumError('USAGE', `Cannot read ${file}: ${why}. Check the path.`, { cause: error });
-  }
-}
-
-/** A path may be longer than a `filename`, and may contain line breaks. */
-function filenameOf(file: string): string {
-  return file.replaceAll(/[\r\n\u2028\u2029\p{Cs}]/gu, '?').slice(-MAX_FILENAME_CHARS);
 }
 
 /** A terminal gets the same document with its control characters escaped. */
@@ -107,20 +82,4 @@ async function explain(
     if (end && !(error && outcome.status === 'cancelled')) await stderr.relay(`vivarium: ${end}\n`);
   }
   await stderr.endRelay();
-}
-
-/** A person at a terminal may not know that the files are removed with the session. */
-async function nameLostFiles(session: Session, context: Context): Promise<void> {
-  const { files } = await session.files.list().catch(() => ({ files: [] })); // the notice is not worth an error
-  const names = [...new Set(files.map(({ path: name }) => name.split('/')[0] ?? ''))];
-  if (names.length === 0) return;
-  const more = names.length > MAX_NAMED_FILES ? ` and ${names.length - MAX_NAMED_FILES} more` : '';
-  const named = `${names.slice(0, MAX_NAMED_FILES).join(', ')}${more}`;
-  await notify(`${named}: gone with the session; --output-dir keeps files`, context);
-  await context.stderr.endRelay();
-}
-
-async function notify(words: string, { stderr }: Context): Promise<void> {
-  await stderr.endLine();
-  await stderr.relay(`vivarium: ${words}\n`);
 }

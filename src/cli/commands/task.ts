@@ -35,7 +35,7 @@ export async function task(objective: string, flags: TaskFlags, context: Context
   if (flags.code === undefined) assertModel(setup, context);
   const by = systemUser();
   const request = await requestOf(objective, flags, context, by);
-  const files = Object.fromEntries(await namedFiles(flags.file ?? []));
+  const files = Object.fromEntries(await namedFiles(flags.file ?? [], { takesDirectories: false }));
   await printConfigFile(setup, context);
   await using service = await openService(setup, flags, context);
   const configurable = { thread_id: flags.thread ?? randomUUID(), checkpoint_ns: 'python_executor', user_id: by };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../environment/environment.ts';
-import { PROMISED_LIBRARIES } from '../../environment/inventory.ts';
+import { LIBRARY_SETS } from '../../environment/library-sets.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import {
   describeLimits,
@@ -19,6 +19,7 @@ const STRONGEST: Isolation = {
   proc: 'private',
   memory: ['rlimit', 'cgroup'],
   processes: ['rlimit', 'cgroup'],
+  cpus: ['affinity', 'cgroup'],
   disk: ['watchdog'],
   seccomp: true,
   landlock: 6,
@@ -31,7 +32,7 @@ function named(findings: readonly DoctorFinding[], name: string): DoctorFinding 
 }
 
 describe('Python', () => {
-  const libraries = Object.fromEntries(PROMISED_LIBRARIES.map((name) => [name, '1.2.3']));
+  const libraries = Object.fromEntries(LIBRARY_SETS.core.map((name) => [name, '1.2.3']));
   const environment: Environment = {
     python: '/env/bin/python',
     version: '3.13.0',
@@ -50,8 +51,18 @@ describe('Python', () => {
     const findings = describePython({ ...environment, source });
     expect(findings[0]).toEqual({ group: 'Python', name: 'interpreter', status: 'ok', detail });
     expect(findings.slice(1).map(({ name, status, detail: version }) => [name, status, version])).toEqual(
-      PROMISED_LIBRARIES.map((name) => [name, 'ok', '1.2.3']),
+      LIBRARY_SETS.core.map((name) => [name, 'ok', '1.2.3']),
     );
+  });
+
+  test('an environment of set-up says its set, and what it lacks of it', () => {
+    const { openpyxl: _, ...most } = Object.fromEntries(LIBRARY_SETS.full.map((name) => [name, '1.2.3']));
+    const findings = describePython({ ...environment, set: 'full', libraries: most });
+    expect(named(findings, 'set of libraries')).toMatchObject({ status: 'ok', detail: 'full, 48 libraries' });
+    expect(findings.filter(({ status }) => status === 'weak').map(({ name }) => name)).toEqual(['openpyxl']);
+    const small = describePython({ ...environment, set: 'core' });
+    expect(named(small, 'set of libraries')?.detail).toContain('`vivarium setup --set full` installs more');
+    expect(small.every(({ status }) => status === 'ok')).toBe(true);
   });
 
   test.for([
@@ -133,7 +144,7 @@ describe('Limits', () => {
   test('with control groups are fine', () => {
     const findings = describeLimits(STRONGEST, { cgroup: { ok: true, detail: 'v2' } });
     expect(findings.map(({ name, status }) => [name, status])).toEqual(
-      ['memory', 'processes', 'disk', 'time', 'open files', 'output'].map((name) => [name, 'ok']),
+      ['memory', 'processes', 'processors', 'disk', 'time', 'open files', 'output'].map((name) => [name, 'ok']),
     );
     expect(findings[0]?.detail).toBe('rlimit, cgroup');
   });
@@ -141,11 +152,12 @@ describe('Limits', () => {
   test.for([
     ['memory', 'a writable control group of the memory controller would add a limit of the kernel'],
     ['processes', 'a writable control group of the pids controller would add a limit of the kernel'],
+    ['processors', 'a writable control group of the cpu controller would add a limit of the kernel'],
   ] as const)('on %s without a control group are weak, and the advice names the controller', ([name, advice]) => {
-    const isolation = { ...STRONGEST, memory: ['rlimit'], processes: ['rlimit'] } as const;
+    const isolation = { ...STRONGEST, memory: ['rlimit'], processes: ['rlimit'], cpus: ['affinity'] } as const;
     expect(named(describeLimits(isolation, { cgroup: { ok: true, detail: 'v2' } }), name)).toMatchObject({
       status: 'weak',
-      detail: 'rlimit',
+      detail: name === 'processors' ? 'affinity' : 'rlimit',
       advice,
     });
     const refused = { cgroup: { ok: false, detail: 'delegate a control group' } };
@@ -160,7 +172,7 @@ describe('What the kernel allows', () => {
     expect(finding).toMatchObject({ group: 'Walls', status: 'failed', detail: 'refused', advice: 'allow it' });
   });
 
-  test.for(['proc', 'landlock', 'cgroup', 'sessionUids', 'something new'])('%s is not', (key) => {
+  test.for(['proc', 'landlock', 'landlockLevel', 'cgroup', 'sessionUids', 'something new'])('%s is not', (key) => {
     const [finding] = describeProbe({ [key]: { ok: false, detail: 'allow it' } });
     expect(finding).toMatchObject({ group: 'Walls', status: 'weak', detail: 'not available', advice: 'allow it' });
   });

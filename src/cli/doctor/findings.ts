@@ -1,6 +1,6 @@
 /** What `vivarium doctor` reports: how each thing is, and how to improve it. */
 import type { Environment } from '../../environment/environment.ts';
-import { PROMISED_LIBRARIES } from '../../environment/inventory.ts';
+import { LIBRARY_SETS, missingFrom, type LibrarySet } from '../../environment/library-sets.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { ProbeAnswer } from './machine.ts';
 
@@ -37,17 +37,26 @@ const SOURCES = {
 } as const satisfies Record<Environment['source'], string>;
 
 export function describePython(environment: Environment): DoctorFinding[] {
-  const { python, version, source, libraries } = environment;
+  const { python, version, source, libraries, set } = environment;
   const advice = (name: string): string =>
     source === 'given' ? `${python} -m pip install ${name}` : 'run `vivarium setup` with access to a package index';
   return [
     ok('Python', 'interpreter', `${version}, ${python} (${SOURCES[source]})`),
-    ...PROMISED_LIBRARIES.map((name) =>
-      libraries[name] === undefined
-        ? weak('Python', name, 'missing', advice(name))
-        : ok('Python', name, libraries[name]),
-    ),
+    ...(set === undefined ? [] : [ok('Python', 'set of libraries', describeSet(set))]),
+    ...LIBRARY_SETS.core.map((name) => describeLibrary(name, libraries[name], advice(name))),
+    ...missingFrom(set ?? 'core', libraries)
+      .filter((name) => !LIBRARY_SETS.core.some((core) => core === name))
+      .map((name) => describeLibrary(name, undefined, advice(name))),
   ];
+}
+
+function describeLibrary(name: string, version: string | undefined, advice: string): DoctorFinding {
+  return version === undefined ? weak('Python', name, 'missing', advice) : ok('Python', name, version);
+}
+
+function describeSet(set: LibrarySet): string {
+  const size = `${LIBRARY_SETS[set].length} libraries`;
+  return set === 'full' ? `full, ${size}` : `${set}, ${size}; \`vivarium setup --set full\` installs more`;
 }
 
 const USE_DEFAULT = 'omit --isolation and VIVARIUM_ISOLATION to get the strongest isolation';
@@ -92,7 +101,7 @@ const PROC = {
   host: 'shows all processes of this machine',
 } as const satisfies Record<Isolation['proc'], string>;
 
-export function describeLimits({ memory, processes, disk }: Isolation, probe: WallProbe): DoctorFinding[] {
+export function describeLimits({ memory, processes, cpus, disk }: Isolation, probe: WallProbe): DoctorFinding[] {
   const cgroup = probe['cgroup'];
   const grouped = (name: string, mechanisms: readonly string[], controller: string): DoctorFinding => {
     const detail = mechanisms.join(', ');
@@ -103,6 +112,7 @@ export function describeLimits({ memory, processes, disk }: Isolation, probe: Wa
   return [
     grouped('memory', memory, 'memory'),
     grouped('processes', processes, 'pids'),
+    grouped('processors', cpus, 'cpu'),
     ok('Limits', 'disk', disk.join(', ')),
     ok('Limits', 'time', 'wall clock and processor time: interrupted first, then killed'),
     ok('Limits', 'open files', 'rlimit'),
@@ -115,6 +125,7 @@ const PROBE_NAMES: Readonly<Record<string, string>> = {
   namespaces: 'all namespaces',
   proc: 'own /proc',
   landlock: 'landlock',
+  landlockLevel: 'level landlock',
   seccomp: 'seccomp',
   cgroup: 'control groups',
   pidfd: 'pidfd',

@@ -31,6 +31,11 @@ export class CellReader {
     return isOver ? [...cells, this.#take()] : cells;
   }
 
+  /** The incomplete cell with another line. */
+  textWith(line: string): string {
+    return [...this.#lines, line].join('\n');
+  }
+
   /** The last cell, when there are no more lines. */
   finish(): string[] {
     return this.isPending ? [this.#take()] : [];

@@ -3,7 +3,6 @@ import { describeEffects } from '../../service/approval/effects.ts';
 import { readPayload, type PayloadView } from '../../service/approval/payload.ts';
 import type { Approval } from '../../storage/approvals/approval.ts';
 import { inLine } from '../../text/in-line.ts';
-import { makeVisible } from '../../text/visible.ts';
 import type { OutputStream } from '../terminal/output-stream.ts';
 import { alignColumns } from '../terminal/table.ts';
 import { TextFrame } from './text-frame.ts';
@@ -11,6 +10,8 @@ import { TextFrame } from './text-frame.ts';
 const MAX_FACT_CHARS = 400;
 const LABEL_CHARS = 14;
 const MAX_LISTED_CHARS = 1000;
+/** As long as paths get. */
+const MAX_PATH_CHARS = 4096;
 
 /** Prints the approval with everything that matters for the decision. */
 export async function printReview(approval: Approval, output: OutputStream): Promise<void> {
@@ -68,13 +69,13 @@ function factsOf(approval: Approval, shown: PayloadView): (readonly [string, str
   return facts.filter(([, text]) => text !== '');
 }
 
-/** Not shortened, so that they can be copied. The service chose these names. */
+/** Not shortened, so that they can be copied. */
 function pathsOf({ notebook_path, execution_folder_path }: PayloadView): (readonly string[])[] {
   const paths = [
     ['Notebook', notebook_path],
     ['Folder', execution_folder_path],
   ] as const;
-  return paths.filter(([, file]) => file !== '').map(([name, file]) => [name, makeVisible(file)]);
+  return paths.filter(([, file]) => file !== '').map(([name, file]) => [name, inLine(file, MAX_PATH_CHARS)]);
 }
 
 /** One line each, so that none of them can begin another. */

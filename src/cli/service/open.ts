@@ -11,6 +11,7 @@ import { storageAddress } from '../../service/config/addresses.ts';
 import { openStorage, type Storage } from '../../storage/storage.ts';
 import type { Context } from '../terminal/context.ts';
 import { configOf, type MachineFlags } from '../session/flags.ts';
+import { serverOf } from '../session/host.ts';
 
 export interface ServiceFlags extends MachineFlags {
   readonly config?: string;
@@ -76,7 +77,8 @@ export async function openService(
   const { startPythonExecutor } = await import('../../service/start.ts');
   const { limits: _, dataDir: __, ...hostSettings } = configOf(machineFlags(flags), environment);
   const { configuration, dataDir, baseDir } = setup;
-  return startPythonExecutor({ config: configuration, dataDir, baseDir, environment, hostSettings });
+  const settings = serverOf(flags, environment) ?? hostSettings;
+  return startPythonExecutor({ config: configuration, dataDir, baseDir, environment, hostSettings: settings });
 }
 
 /** Fails early if a model has to write the code and none is configured. */
@@ -95,8 +97,13 @@ export function systemUser(): string {
   }
 }
 
-function machineFlags({ dataDir, python, isolation }: ServiceFlags): MachineFlags {
-  return { ...(dataDir && { dataDir }), ...(python && { python }), ...(isolation && { isolation }) };
+function machineFlags({ dataDir, python, environment, isolation }: ServiceFlags): MachineFlags {
+  return {
+    ...(dataDir && { dataDir }),
+    ...(python && { python }),
+    ...(environment && { environment }),
+    ...(isolation && { isolation }),
+  };
 }
 
 /** Flags override the file. */

@@ -1,10 +1,9 @@
-import path from 'node:path';
 import { extensionOf } from '../../artifact/mime.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, ProducedFile } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import { Once } from '../../once.ts';
-import { freshFolder, outputName, RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
+import { freshFolder, locateFolder, outputName, RunFolder } from '../../tool/code-interpreter/artifact-folder.ts';
 import { loadFigures, type LoadedFigure } from '../../tool/figures.ts';
 
 export interface OutputFolderOptions {
@@ -26,7 +25,7 @@ export class OutputFolder {
   #pictures = 0;
 
   constructor({ directory, overwrites = false, artifacts, report }: OutputFolderOptions) {
-    const target = path.resolve(directory);
+    const target = locateFolder(directory);
     this.#folder = new Once(async () =>
       overwrites ? new RunFolder(target, { isReplacing: true }) : await freshFolder(target),
     );

@@ -1,21 +1,21 @@
 import type { Event, Summary } from '../../execution/event.ts';
-import type { Transcript } from '../../execution/transcript.ts';
 import type { Context } from '../terminal/context.ts';
 
-/** Prints output and results as they arrive. `transcript` gets every event; the result is how the run ended. */
+/** Prints output and results as they arrive. `listener` gets every event; the result is how the run ended. */
 export async function showRun(
   events: AsyncIterable<Event>,
   { stdout, stderr }: Context,
-  transcript?: Transcript,
+  listener?: { add(event: Event): void },
 ): Promise<Summary> {
   let summary: Summary | undefined;
   for await (const event of events) {
-    transcript?.add(event);
+    listener?.add(event);
     switch (event.type) {
       case 'output':
         await (event.stream === 'stdout' ? stdout : stderr).relay(event.text);
         break;
       case 'clear': // a terminal cannot take back what it has shown
+      case 'network':
       case 'file':
       case 'figure':
         break;

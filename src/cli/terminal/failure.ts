@@ -42,6 +42,13 @@ const EXIT_CODES = {
   crashed: 137,
 } as const satisfies Record<Outcome['status'], number>;
 
+/** A line of ours about a run. It may contain words of the program. */
+export async function notify(words: string, { stderr }: Context): Promise<void> {
+  await stderr.endLine();
+  await stderr.relay(`vivarium: ${words}\n`);
+  await stderr.endRelay();
+}
+
 /** How a run ended, if neither its output nor its traceback says so. */
 export function describeEnd(outcome: Outcome): string | undefined {
   return hasEndedByItself(outcome) ? undefined : describeOutcome(outcome);

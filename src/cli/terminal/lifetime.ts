@@ -7,6 +7,7 @@ export class Lifetime {
   readonly #ending = new AbortController();
   #cause: StopSignal | undefined;
   #onInterrupt: (() => void) | undefined;
+  #isStopExpected = false;
 
   /** Aborts when the command has to stop and clean up. */
   get signal(): AbortSignal {
@@ -15,7 +16,12 @@ export class Lifetime {
 
   /** The exit code that shells use for a program that a signal ended. */
   get exitCode(): number {
-    return this.#cause === undefined ? 0 : 128 + constants.signals[this.#cause];
+    return this.#cause === undefined || this.#isStopExpected ? 0 : 128 + constants.signals[this.#cause];
+  }
+
+  /** The command runs until it is stopped, so that this is no failure. */
+  expectStop(): void {
+    this.#isStopExpected = true;
   }
 
   /** Standard output was closed by its reader, so there is no need to explain anything. */
@@ -36,6 +42,7 @@ export class Lifetime {
       return true;
     }
     const isFirst = this.#cause === undefined;
+    if (!isFirst) this.#isStopExpected = false; // it is not let finish
     this.#cause ??= cause;
     this.#ending.abort(new Error(`ended by ${cause}`));
     return isFirst || cause === 'SIGPIPE';

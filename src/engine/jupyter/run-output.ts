@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Event, Listener } from '../../execution/event.ts';
 import type { Json, Result, StreamBytes } from '../../execution/execution.ts';
-import { inLine } from '../../text/visible.ts';
+import { inLine } from '../../text/in-line.ts';
 import { EventQueue } from '../event-queue.ts';
 import type { KernelMessage } from './kernel/message.ts';
 

@@ -2,7 +2,8 @@ import { VivariumError } from '../../errors.ts';
 import type { Listener } from '../../execution/event.ts';
 import type { Json } from '../../execution/execution.ts';
 import type { Outcome, PythonError } from '../../execution/outcome.ts';
-import { cleanText, escapeControls, inLine } from '../../text/visible.ts';
+import { inLine } from '../../text/in-line.ts';
+import { cleanText, escapeControls } from '../../text/visible.ts';
 import type { ActiveRun } from '../base-session.ts';
 import { within } from '../deadline.ts';
 import type { RunRequest } from '../engine.ts';
@@ -21,6 +22,7 @@ const REPORT_TIMEOUT_MS = 5000;
 const MAX_VALUE_CHARS = 10_000;
 const MAX_TRACEBACK_CHARS = 50_000;
 const UNPROTECTED = 'a Jupyter kernel has no twin: a crash, or an interrupt that is ignored, costs all variables';
+const REMEDY = 'Write what took long to compute to a file.';
 const UNHEEDED = 'the program ignored its interrupt, and the kernel was ended';
 
 const Finish = fields({
@@ -130,7 +132,7 @@ export class JupyterRun implements ActiveRun {
     if ('problem' in found && this.#stopCause === null) return this.#lost(`${UNANSWERED}: ${inLine(found.problem)}`);
     const answer = 'answer' in found ? { ...found.answer, value: valueIn(found.answer.value) } : {};
     if ('answer' in found) this.#cut = found.answer.results;
-    const report: RunReport = { ...NO_REPORT, unprotected: UNPROTECTED, error, ...answer };
+    const report: RunReport = { ...NO_REPORT, unprotected: UNPROTECTED, remedy: REMEDY, error, ...answer };
     return { outcome: this.#outcomeOf(error), report, event: null };
   }
 
@@ -161,14 +163,18 @@ export class JupyterRun implements ActiveRun {
     this.#kernel.giveUp(reason);
     const crashed: Outcome = { status: 'crashed', signal: null, exitCode: null, reason, ...cause };
     const outcome = this.#stopCause === null ? crashed : this.#outcomeOfStop(this.#stopCause);
-    return { outcome, report: { ...NO_REPORT, unprotected: UNPROTECTED }, event: { status: 'lost', reason } };
+    return {
+      outcome,
+      report: { ...NO_REPORT, unprotected: UNPROTECTED, remedy: REMEDY },
+      event: { status: 'lost', reason },
+    };
   }
 }
 
 const UNANSWERED = 'after the program had run, the kernel could not say what became of its variables';
 
 function neverRan(): RunResult {
-  const report = { ...NO_REPORT, touched: false, unprotected: UNPROTECTED };
+  const report = { ...NO_REPORT, touched: false, unprotected: UNPROTECTED, remedy: REMEDY };
   return { outcome: { status: 'cancelled' }, report, event: null };
 }
 

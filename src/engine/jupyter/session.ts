@@ -1,11 +1,12 @@
 import { VivariumError } from '../../errors.ts';
-import type { Listener } from '../../execution/event.ts';
+import type { Command } from '../../execution/command.ts';
+import type { Listener, Summary } from '../../execution/event.ts';
 import type { StreamBytes, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import { BaseSession } from '../base-session.ts';
 import { Unanswered, type Rollback, type RunRequest, type TableRequest } from '../engine.ts';
-import { Variables } from '../python-words.ts';
-import { fields, json, orNull, text } from '../shape.ts';
+import { FoundNames, Variables } from '../python-words.ts';
+import { fields, json, orNull, text, type Shape, type Shaped } from '../shape.ts';
 import type { RunEnd } from '../run-end.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { KernelMessage } from './kernel/message.ts';
@@ -55,18 +56,12 @@ export class JupyterSession extends BaseSession {
 
   async reset(options?: { readonly keepsNotices?: boolean }): Promise<void> {
     this.assertOpen();
-    this.state.reset(options);
+    if (options?.keepsNotices !== true) this.state.reset();
     await this.#replace();
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    const kernel = await this.#liveKernel();
-    const variables = await kernel.ask(Variables, 'inspect', this.#parts.timeoutMs);
-    if (variables !== null) return variables;
-    kernel.giveUp('it did not answer when its variables were inspected');
-    throw new Unanswered(
-      `The kernel of session ${this.id} did not answer when its variables were inspected. If that happens again and again, open a new session.`,
-    );
+    return this.#ask(Variables, 'inspect');
   }
 
   async writeTable({ name, format, path }: TableRequest): Promise<void> {
@@ -81,8 +76,36 @@ export class JupyterSession extends BaseSession {
     if (answer.problem !== null) throw new VivariumError('TABLE_UNAVAILABLE', answer.problem);
   }
 
+  async start(): Promise<Command> {
+    throw new VivariumError(
+      'SANDBOX_UNAVAILABLE',
+      'A command of the system cannot be run beside a Jupyter kernel. Run it in a cell (`!ls`, or `subprocess`), or use sessions of this machine (engine "local").',
+    );
+  }
+
+  /** The server's machine is not ours to install anything on. */
+  async install(): Promise<never> {
+    throw new VivariumError(
+      'PACKAGE_REFUSED',
+      'A session on a Jupyter server has what its server offers: run `%pip install NAME` in the session, or add packages to the environment of its kernel.',
+    );
+  }
+
+  protected findNames(before: string): Promise<Shaped<typeof FoundNames>> {
+    return this.#ask(FoundNames, 'complete', before);
+  }
+
   protected async ensureInterpreter(): Promise<void> {
     await this.#liveKernel();
+  }
+
+  /** A kernel asks its front end for input, and there is no descriptor that its child processes could read. */
+  override async run(request: RunRequest, listener: Listener): Promise<Summary> {
+    if (request.stdin === undefined) return super.run(request, listener);
+    throw new VivariumError(
+      'CONFIG_INVALID',
+      'A run in a Jupyter kernel cannot have standard input (`stdin`). Put the text into a file or into the code, or use the local engine.',
+    );
   }
 
   protected beginRun(request: RunRequest, listener: Listener): JupyterRun {
@@ -101,7 +124,7 @@ export class JupyterSession extends BaseSession {
 
   protected async release(): Promise<void> {
     await this.stopRun();
-    await this.#opening?.catch(() => undefined); // reported to whoever waits for it
+    await this.#opening?.catch(() => undefined); // the call that waits for it reports it
     try {
       await unlessUnreachable(() => this.#removeFiles());
       await this.#kernel.close();
@@ -109,6 +132,17 @@ export class JupyterSession extends BaseSession {
     } finally {
       this.#parts.onClosed();
     }
+  }
+
+  /** Asks about the variables. */
+  async #ask<T>(shape: Shape<T>, method: string, ...values: readonly string[]): Promise<T> {
+    const kernel = await this.#liveKernel();
+    const answer = await kernel.ask(shape, method, this.#parts.timeoutMs, ...values);
+    if (answer !== null) return answer;
+    kernel.giveUp('it did not answer when it was asked about its variables');
+    throw new Unanswered(
+      `The kernel of session ${this.id} did not answer when it was asked about its variables. If that happens again and again, open a new session.`,
+    );
   }
 
   /** A kernel removes the files, a new one if need be. The server would leave hidden ones, or move all to a trash folder. */

@@ -10,6 +10,7 @@ const READY: ZygoteReady = {
   proc: 'private',
   cgroup: 'v2',
   cgroupReason: '',
+  cgroupControllers: ['memory', 'pids', 'cpu'],
   landlock: 6,
   threads: 1,
   preloadFailures: {},
@@ -24,6 +25,7 @@ test('a machine that has everything lacks nothing', () => {
     proc: 'private',
     memory: ['rlimit', 'watchdog', 'cgroup'],
     processes: ['rlimit', 'cgroup'],
+    cpus: ['affinity', 'cgroup'],
     disk: ['rlimit', 'watchdog', 'tmpfs'],
     seccomp: true,
     landlock: 6,
@@ -35,15 +37,19 @@ test.for<[Partial<ZygoteReady>, object]>([
   [{ ownUids: false }, { uid: 'shared' }],
   [{ proc: 'none' }, { proc: 'none', missing: ['/proc: this machine allows no fresh one; sessions have none'] }],
   [
-    { cgroup: 'none', cgroupReason: 'not mounted' },
+    { cgroup: 'none', cgroupReason: 'not mounted', cgroupControllers: [] },
     {
       memory: ['rlimit', 'watchdog'],
       processes: ['rlimit'],
+      cpus: ['affinity'],
       disk: ['rlimit', 'watchdog'],
       missing: ['control groups: not mounted'],
     },
   ],
-  [{ cgroup: 'v1' }, { memory: ['rlimit', 'watchdog', 'cgroup'], processes: ['rlimit'] }],
+  [
+    { cgroupControllers: ['memory'] },
+    { memory: ['rlimit', 'watchdog', 'cgroup'], processes: ['rlimit'], cpus: ['affinity'] },
+  ],
   [{ landlock: 0 }, { landlock: 0, missing: ['Landlock: not in this kernel'] }],
   [
     { threads: 3, preloadFailures: { torch: 'no such module' } },

@@ -22,6 +22,10 @@ export class Pool {
     this.#open = open;
   }
 
+  get size(): number {
+    return this.#ready.length;
+  }
+
   start(usual: EnclosureOptions): void {
     this.#usual = usual;
     this.fill();
@@ -57,7 +61,7 @@ export class Pool {
       this.#ready.push(worker);
       void worker.exited.then(() => this.#discard(worker));
     } catch {
-      // Whoever opens a session next gets the same error and reports it. Here it is only tried again later.
+      // The next call that opens a session gets the same error and reports it. Here it is only tried again later.
       this.#fillAfter(RETRY_MS);
     } finally {
       this.#opening -= 1;
@@ -83,7 +87,7 @@ export class Pool {
 }
 
 /** The part of the options that is built into a worker. The other limits are enforced from outside, and twins do no harm. */
-function wallsOf({ limits, mounts, network, readOnly, uid }: EnclosureOptions): object {
-  const { memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
-  return { memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, readOnly, uid };
+function wallsOf({ limits, mounts, network, secrets, readOnly, uid }: EnclosureOptions): object {
+  const { cpus, memoryMb, processes, openFiles, fileMb, rollbackMb } = limits;
+  return { cpus, memoryMb, processes, openFiles, fileMb, rollbackMb, mounts, network, secrets, readOnly, uid };
 }

@@ -23,7 +23,7 @@ export class Recovery {
     this.#breakdowns = 0;
   }
 
-  /** Closes a worker for good. Whoever does that has its end told, or was asked for it. */
+  /** Closes a worker for good. The caller reports its end, unless the session's owner asked for it. */
   async retire(worker: Worker): Promise<void> {
     this.#retired = worker;
     await worker.close();
@@ -48,7 +48,14 @@ export class Recovery {
       return { status: 'lost', reason: 'what the program has done to Python breaks every run: a fresh interpreter' };
     }
     if (isReplaceable) return { status: 'restored', reason };
-    const { problem } = worker.twins;
-    return { status: 'lost', reason: problem === null ? reason : `${reason}; there was no twin: ${problem}` };
+    const why = describeFailure(worker, exit);
+    return { status: 'lost', reason: why === null || reason.includes(why) ? reason : `${reason}; ${why}` };
   }
+}
+
+/** Why no twin has taken over, as far as that is known. */
+function describeFailure({ twins, enclosure }: Worker, exit: Exit): string | null {
+  if (exit.isGone) return exit.cause;
+  if (twins.wakeProblem !== null) return `its twin did not take over: ${enclosure.endReason ?? twins.wakeProblem}`;
+  return twins.problem === null ? null : `there was no twin: ${twins.problem}`;
 }

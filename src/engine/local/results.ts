@@ -1,5 +1,5 @@
 import type { Event } from '../../execution/event.ts';
-import type { ResultTruncation } from '../../execution/execution.ts';
+import type { NetworkConnection, ResultTruncation } from '../../execution/execution.ts';
 import type { EventQueue } from '../event-queue.ts';
 import { ProtocolViolation } from '../hostile-json.ts';
 import { MAX_SAVED, MAX_TABLES } from '../python-words.ts';
@@ -50,6 +50,11 @@ export class RunResults {
   print(stream: 'stdout' | 'stderr', text: string): void {
     if (this.#isToBeCleared) this.#clear();
     this.#queue.push({ type: 'output', stream, text }, text.length);
+  }
+
+  /** Passes on what the gate has reported, which is bounded there. */
+  tell(connection: NetworkConnection): void {
+    this.#queue.push({ type: 'network', connection }, RESULT_BYTES + (connection.reason?.length ?? 0));
   }
 
   add(frame: ResultFrame): void {

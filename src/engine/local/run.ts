@@ -14,6 +14,7 @@ import { describeExcess } from './enclosure/options.ts';
 import { LONG_RUN_MS } from './enclosure/watch.ts';
 import type { Load } from './load.ts';
 import type { DoneFrame, WorkerFrame } from './protocol/worker-frame.ts';
+import type { SessionPackages } from './packages/session-packages.ts';
 import { RunResults } from './results.ts';
 import type { Worker } from './worker/worker.ts';
 
@@ -34,6 +35,7 @@ interface LocalRunParts {
   readonly request: RunRequest & { readonly filename: string };
   readonly listener: Listener;
   readonly load: Load;
+  readonly packages: Pick<SessionPackages, 'giveUp' | 'takeInstalled'>;
   /** Brings back the state after the worker was lost, and says what became of it. */
   readonly recover: (exit: Exit, reason: string) => Promise<StateEvent>;
 }
@@ -46,7 +48,8 @@ export class LocalRun implements ActiveRun {
   readonly #queue: EventQueue<Event>;
   readonly #results: RunResults;
   readonly #ending = Promise.withResolvers<DoneFrame | Exit>();
-  readonly #startedAt = performance.now();
+  #startedAt = 0;
+  #hasStarted = false;
   #stopCause: LocalStopCause | null = null;
   #stopping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -74,34 +77,80 @@ export class LocalRun implements ActiveRun {
     return this.#queue.delivered();
   }
 
-  /** Interrupts the program first. If it goes on, it is killed after the grace period. */
+  /** Interrupts the program first. If it goes on, it is killed after the grace period. Code that waits is never sent. */
   stop(cause: LocalStopCause): void {
     this.#queue.hurry();
     if (this.#stopCause !== null || this.#isEnding) return;
     this.#stopCause = cause;
+    if (!this.#hasStarted) {
+      this.#parts.load.forks.end(this); // it need not wait for its turn any longer
+      return;
+    }
+    this.#parts.packages.giveUp();
     this.#stopping = cause === 'memory' || cause === 'workspace' ? this.#kill() : this.#interrupt();
   }
 
   async #conduct(): Promise<RunEnd> {
-    const { stdout, stderr } = this.#worker.channel;
-    const isBurst = this.#startedAt < this.#worker.burstUntilMs;
     this.#parts.load.begin();
-    this.#begin(this.#send());
-    if (isBurst) this.#stayAwake();
+    const turn = this.#takeTurn();
     try {
-      const ending = await this.#ending.promise;
-      this.#isEnding = true;
-      const result = 'type' in ending ? await this.#afterDone(ending) : await this.#afterLoss(ending);
-      return {
-        ...result,
-        durationMs: performance.now() - this.#startedAt,
-        outputBytes: { stdout: stdout.end(), stderr: stderr.end() },
-        dropped: null,
-        cut: this.#results.cut,
-      };
+      this.#listenToSignal();
+      if (turn !== null) await turn;
+      const result = this.#stopCause === null ? await this.#carryOut() : this.#omit(this.#stopCause);
+      const network = this.#hasStarted ? ((await this.#worker.enclosure.network?.endRun()) ?? null) : null;
+      const packages = this.#hasStarted ? this.#parts.packages.takeInstalled() : [];
+      return { ...result, ...this.#measure(), dropped: null, cut: this.#results.cut, network, packages };
     } finally {
       this.#end();
     }
+  }
+
+  /** The worker makes the twin of the present state before it runs anything, and may have to wait for others to do so. */
+  #takeTurn(): Promise<void> | null {
+    return this.#makesTwin ? this.#parts.load.forks.take(this) : null;
+  }
+
+  #listenToSignal(): void {
+    const { signal } = this.#parts.request;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal?.aborted) this.stop('cancelled');
+  }
+
+  get #makesTwin(): boolean {
+    const { twins, enclosure } = this.#worker;
+    return enclosure.options.twins && (twins.isPending || twins.isOutdated);
+  }
+
+  async #carryOut(): Promise<RunResult> {
+    this.#start();
+    const ending = await this.#ending.promise;
+    this.#isEnding = true;
+    return 'type' in ending ? this.#afterDone(ending) : this.#afterLoss(ending);
+  }
+
+  #measure(): Pick<RunEnd, 'durationMs' | 'outputBytes'> {
+    if (!this.#hasStarted) return { durationMs: 0, outputBytes: { stdout: 0, stderr: 0 } };
+    const { stdout, stderr } = this.#worker.channel;
+    const durationMs = performance.now() - this.#startedAt;
+    return { durationMs, outputBytes: { stdout: stdout.end(), stderr: stderr.end() } };
+  }
+
+  /** It was stopped before its turn came. */
+  #omit(cause: LocalStopCause): RunResult {
+    this.#isEnding = true;
+    this.#hasTouched = false;
+    const report = { ...NO_REPORT, touched: false, unprotected: this.#worker.twins.problem };
+    return { outcome: this.#outcomeOfStop(cause), report, event: null };
+  }
+
+  /** Its time begins here, in the turn of the event loop in which the code is sent. */
+  #start(): void {
+    this.#hasStarted = true;
+    this.#startedAt = performance.now();
+    if (!this.#makesTwin) this.#parts.load.forks.end(this); // it was made while this run waited
+    const isBurst = this.#startedAt < this.#worker.burstUntilMs;
+    this.#begin(this.#send());
+    if (isBurst) this.#stayAwake();
   }
 
   /** Sends the code. Nothing of the answer is read before the next turn of the event loop. */
@@ -110,7 +159,7 @@ export class LocalRun implements ActiveRun {
     const { stdout, stderr, marks } = channel;
     const opening = stdout.isDirty || stderr.isDirty ? marks.next() : null;
     const mark = marks.next();
-    const { id, code, echo, filename, resultVariable = null, svg = false } = this.#parts.request;
+    const { id, code, echo, filename, resultVariable = null, stdin, svg = false } = this.#parts.request;
     channel.send({
       type: 'run',
       id,
@@ -118,11 +167,13 @@ export class LocalRun implements ActiveRun {
       echo,
       filename,
       resultVariable,
+      ...(stdin !== undefined && { stdin }),
       svg,
       opening: opening === null ? null : marks.textOf(opening),
       mark: marks.textOf(mark),
       linger: this.#parts.load.hasSpareCore,
       refresh: this.#worker.twins.isOutdated,
+      crowding: this.#parts.load.crowding,
     });
     return { mark, opening };
   }
@@ -133,16 +184,16 @@ export class LocalRun implements ActiveRun {
       onFrame: (frame) => this.#onFrame(frame),
       onOverstep: (cause) => this.stop(cause),
       onExit: (exit) => this.#onExit(exit),
+      onTwin: () => this.#parts.load.forks.end(this),
     });
     if (!this.#worker.isAlive) this.#ending.resolve(this.#worker.exited);
     for (const stream of ['stdout', 'stderr'] as const) {
       channel[stream].begin(mark, opening, (text) => this.#results.print(stream, text));
     }
-    const { timeoutMs, signal } = this.#parts.request;
+    enclosure.network?.beginRun((connection) => this.#results.tell(connection));
+    const { timeoutMs } = this.#parts.request;
     enclosure.watch.beginRun(timeoutMs, () => this.#onLongRun());
     if (timeoutMs < LONG_RUN_MS) this.#timer = setTimeout(() => this.#onTimeLimit(), timeoutMs);
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (signal?.aborted) this.stop('cancelled');
   }
 
   /** If it has ended after its time and we have not stopped it, we were late: the surveyor did it for us. */
@@ -173,6 +224,7 @@ export class LocalRun implements ActiveRun {
     const now = performance.now();
     const { watch } = this.#worker.enclosure;
     this.#parts.load.end();
+    this.#parts.load.forks.end(this);
     this.#worker.burstUntilMs = now - this.#startedAt < BURST_MS ? now + BURST_MS : 0;
     watch.endRun();
     if (this.#stopCause === 'workspace') watch.onOverfilled();
@@ -209,10 +261,11 @@ export class LocalRun implements ActiveRun {
 
   /** False while the worker still makes the twin of the state before this run. Killing it then would cost that state. */
   get #hasBegun(): boolean {
-    return !this.#worker.enclosure.options.twins || !this.#worker.twins.isPending;
+    const { enclosure, twins } = this.#worker;
+    return !enclosure.options.twins || !(twins.isPending || (twins.isOutdated && twins.problem === null));
   }
 
-  /** On a busy machine the grace period begins anew while the program has not begun, or had no processor to end on. */
+  /** On a busy machine the grace period begins again while the program has not begun, or had no processor to end on. */
   async #hasEndedInTime(): Promise<boolean> {
     const { enclosure } = this.#worker;
     const { graceMs } = enclosure.options.limits;
@@ -225,7 +278,14 @@ export class LocalRun implements ActiveRun {
 
   async #kill(): Promise<void> {
     this.#isKilled = true;
-    await this.#worker.end();
+    await this.#worker.end(this.#commandsEndFor);
+  }
+
+  /** Nothing goes on in a session that has passed a limit, no matter which of its processes did. */
+  get #commandsEndFor(): string | null {
+    const { limits } = this.#worker.enclosure.options;
+    if (this.#stopCause === 'memory') return `the session used more than its ${limits.memoryMb} MB (limits.memoryMb)`;
+    return this.#stopCause === 'workspace' ? `the session ${describeExcess(limits)}` : null;
   }
 
   /** The worker has reported its end. Output that was still under way then is complete once both marks came through. */

@@ -1,21 +1,37 @@
 import type { Limits } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
+import type { Command } from '../../execution/command.ts';
 import type { Listener } from '../../execution/event.ts';
 import type { StreamBytes, Variable } from '../../execution/execution.ts';
-import type { Isolation } from '../../execution/isolation.ts';
+import { withNetwork, type Isolation } from '../../execution/isolation.ts';
+import { keepAlive } from '../../process-life.ts';
 import { DirectoryWorkspace } from '../../workspace/directory-workspace.ts';
 import { BaseSession } from '../base-session.ts';
-import { Unanswered, type Rollback, type RunRequest, type TableRequest } from '../engine.ts';
+import type { Requirement } from '../../requirement/requirement.ts';
+import { LocalCommand } from './command/command.ts';
+import {
+  Unanswered,
+  type CommandRequest,
+  type PackageInstallation,
+  type Rollback,
+  type RunRequest,
+  type TableRequest,
+} from '../engine.ts';
+import type { FoundNames } from '../python-words.ts';
 import type { RunEnd } from '../run-end.ts';
+import type { Shaped } from '../shape.ts';
 import { outcomeOfExit, type Exit } from './enclosure/exit.ts';
 import { describeExcess, type EnclosureOptions, type Home } from './enclosure/options.ts';
+import type { WorkerSocket } from './instance/worker-socket.ts';
 import type { Load } from './load.ts';
 import { Recovery } from './recovery.ts';
+import type { SessionPackages } from './packages/session-packages.ts';
 import { LocalRun } from './run.ts';
+import type { WorkerFrame } from './protocol/worker-frame.ts';
 import type { Worker } from './worker/worker.ts';
 import type { Overstep } from './zygote/surveyor.ts';
 
-const INSPECT_ATTEMPTS = 3;
+const ASK_ATTEMPTS = 3;
 /** The path of the workspace in a session that has a root of its own. */
 const WORKSPACE = '/workspace';
 
@@ -23,6 +39,7 @@ const WORKSPACE = '/workspace';
 export interface SessionSupport {
   readonly isolation: Isolation;
   readonly load: Load;
+  readonly workerSocket: WorkerSocket;
   openWorker(options: EnclosureOptions): Promise<Worker>;
   removeHome(home: Home): Promise<void>;
 }
@@ -31,7 +48,8 @@ interface LocalSessionParts {
   readonly id: string;
   readonly support: SessionSupport;
   readonly worker: Worker;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly packages: SessionPackages;
   /** Is disposed of when the session has ended. */
   readonly owned: Disposable;
 }
@@ -40,7 +58,8 @@ interface LocalSessionParts {
 export class LocalSession extends BaseSession {
   readonly workspace: DirectoryWorkspace;
   readonly #support: SessionSupport;
-  readonly #environment: Readonly<Record<string, string>>;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #packages: SessionPackages;
   readonly #owned: Disposable;
   readonly #recovery = new Recovery(() => this.isClosing);
   #worker: Worker;
@@ -52,21 +71,22 @@ export class LocalSession extends BaseSession {
   /** Why we ended the worker between runs. */
   #endReason: string | null = null;
 
-  constructor({ id, support, worker, environment, owned }: LocalSessionParts) {
+  constructor({ id, support, worker, env, packages, owned }: LocalSessionParts) {
     const { home, options, workspacePath: path } = worker.enclosure;
     const { isolation } = support;
-    super(id, { ...isolation, network: options.network ? 'host' : isolation.network });
+    super(id, withNetwork(isolation, options.network));
     const sessionPath = isolation.files === 'private-root' ? WORKSPACE : path;
     this.workspace = new DirectoryWorkspace({
       path,
       uid: home.uid,
       startedEmpty: worker.startedEmpty,
       sessionPath,
-      askTouched: () => this.#worker.enclosure.touched(),
+      askTouched: () => keepAlive(this.#worker.enclosure.touched()),
       onChange: () => (this.#hasForeignFiles = true),
     });
     this.#support = support;
-    this.#environment = environment;
+    this.#env = env;
+    this.#packages = packages;
     this.#owned = owned;
     this.#worker = worker;
     this.#adopt(worker);
@@ -96,21 +116,15 @@ export class LocalSession extends BaseSession {
   async reset(options?: { readonly keepsNotices?: boolean }): Promise<void> {
     this.assertOpen();
     await this.#recovered();
+    this.#worker.enclosure.explainCommands('the session was reset');
     await this.#recovery.retire(this.#worker);
-    this.state.reset(options);
+    if (options?.keepsNotices !== true) this.state.reset();
     await this.#replaceFor('a reset');
   }
 
   async inspect(): Promise<readonly Variable[]> {
-    const worker = await this.#liveWorker();
-    for (let attempt = 0; attempt < INSPECT_ATTEMPTS && worker.isAlive; attempt += 1) {
-      const answer = await worker.ask({ type: 'inspect' });
-      if (answer?.type === 'variables') return answer.variables;
-      await this.#recovered(); // a twin has the same variables
-    }
-    throw new Unanswered(
-      `The process of session ${this.id} ended while its variables were inspected. If that happens again and again, reset the session.`,
-    );
+    const answer = await this.#ask({ type: 'inspect' }, 'variables');
+    return answer.variables;
   }
 
   async writeTable(request: TableRequest): Promise<void> {
@@ -128,6 +142,33 @@ export class LocalSession extends BaseSession {
     if (answer.problem !== null) throw new VivariumError('TABLE_UNAVAILABLE', answer.problem);
   }
 
+  /** A command runs beside Python, also beside a run, whose own loss the run deals with. */
+  async start(request: CommandRequest): Promise<Command> {
+    if (this.isRunning) this.assertOpen();
+    else await this.#liveWorker();
+    const worker = this.#worker;
+    const { enclosure } = worker;
+    const variables = { ...enclosure.network?.variables, ...this.#env };
+    const { workerSocket } = this.#support;
+    this.#hasForeignFiles = true;
+    const command = await LocalCommand.start({ enclosure, workerSocket, variables, request });
+    if (!worker.isInUse) enclosure.watch.rest(false);
+    return command;
+  }
+
+  async install(
+    requirements: readonly Requirement[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<PackageInstallation> {
+    this.assertOpen();
+    return keepAlive(this.#packages.install(requirements, signal));
+  }
+
+  protected async findNames(text: string): Promise<Shaped<typeof FoundNames>> {
+    const { found } = await this.#ask({ type: 'complete', text }, 'completion');
+    return found;
+  }
+
   protected ensureInterpreter(): Promise<void> | undefined {
     if (this.#recovering === null && !this.isClosing && this.#worker.isAlive) return undefined;
     return this.#liveWorker().then(() => undefined);
@@ -137,20 +178,25 @@ export class LocalSession extends BaseSession {
     const worker = this.#worker;
     this.#cells += 1;
     if (this.#hasForeignFiles) worker.twins.outdate(); // they are part of the state before this run
-    this.#hasForeignFiles = false;
+    this.#hasForeignFiles = worker.enclosure.runningCommands > 0; // which may go on writing
     return new LocalRun({
       worker,
       request: { filename: `<cell ${this.#cells}>`, ...request },
       listener,
       load: this.#support.load,
-      recover: (exit, reason) => this.#recovery.recover(worker, exit, reason),
+      packages: this.#packages,
+      recover: (exit, reason) => this.#recovery.recover(worker, exit, this.#takeEndReason() ?? reason),
     });
   }
 
-  /** A state that any fresh interpreter restores is restored at once, so that the next run need not wait for it. */
+  /**
+   * A state that any fresh interpreter restores is restored at once, so that the next run need not wait for it. A twin
+   * that took over and was lost since is left to the next call: this receipt must not tell it as something before the run.
+   */
   protected afterRun({ event }: RunEnd): Promise<void> | undefined {
     if (event === null) this.#recovery.clear();
-    if (event?.status !== 'restored' || this.#worker.isAlive || this.isClosing) return undefined;
+    const isReplaceable = event?.status === 'restored' && this.#recovery.isRetired(this.#worker);
+    if (!isReplaceable || this.isClosing) return undefined;
     return this.#reopen().catch(() => undefined); // the run has its answer; the next call opens it, or reports why not
   }
 
@@ -160,17 +206,33 @@ export class LocalSession extends BaseSession {
   }
 
   protected async release(): Promise<void> {
+    this.#packages[Symbol.dispose]();
     const ended = this.stopRun();
+    this.#worker.enclosure.explainCommands('the session was closed');
     await this.#worker.close();
     await ended;
     await this.#recovered();
-    await this.#opening?.catch(() => undefined); // reported to whoever waits for it
+    await this.#opening?.catch(() => undefined); // the call that waits for it reports it
     this.#owned[Symbol.dispose]();
     await this.#support.removeHome(this.#worker.enclosure.home);
   }
 
+  /** Asks about the variables. A twin that takes over meanwhile has the same ones. */
+  async #ask<T extends WorkerFrame['type']>(question: Question, type: T): Promise<Extract<WorkerFrame, { type: T }>> {
+    const worker = await this.#liveWorker();
+    for (let attempt = 0; attempt < ASK_ATTEMPTS && worker.isAlive; attempt += 1) {
+      const answer = await worker.ask(question);
+      if (isOf(answer, type)) return answer;
+      await this.#recovered();
+    }
+    throw new Unanswered(
+      `The process of session ${this.id} ended while it was asked about its variables. If that happens again and again, reset the session.`,
+    );
+  }
+
   /** Before the first change there was a fresh interpreter, and another one is just the same. */
   async #beginAgain(worker: Worker): Promise<Rollback> {
+    worker.enclosure.explainCommands('the session was rolled back');
     await this.#recovery.retire(worker);
     await this.#replaceFor('a rollback to the state before the first run');
     this.isFresh = false;
@@ -195,8 +257,10 @@ export class LocalSession extends BaseSession {
     return this.#worker;
   }
 
+  /** One at a time: a command may be started while a run is about to begin. */
   #reopen(): Promise<void> {
-    return (this.#opening = this.#openAgain());
+    this.#opening ??= this.#openAgain().finally(() => (this.#opening = null));
+    return this.#opening;
   }
 
   /** Opens a fresh interpreter that was asked for. If that fails, the variables are gone all the same. */
@@ -219,6 +283,8 @@ export class LocalSession extends BaseSession {
     const worker = await this.#support.openWorker({ ...options, home }).catch((error: unknown) => {
       throw isFailure(error) ? notReopened(this.id, error) : error;
     });
+    const earlier = this.#worker.enclosure.network;
+    if (earlier !== null) worker.enclosure.network?.log.inherit(earlier.log);
     this.#worker = worker;
     this.isFresh = true;
     this.#adopt(worker);
@@ -228,7 +294,8 @@ export class LocalSession extends BaseSession {
 
   /** A run deals with the loss of its worker itself. A loss at another time is dealt with here. */
   #adopt(worker: Worker): void {
-    worker.setEnvironment(this.#environment);
+    const { network } = worker.enclosure;
+    worker.setEnvironment({ ...network?.variables, ...this.#env });
     worker.belongTo({
       onOverstep: (overstep) => void this.#recoverBy(() => this.#endBackground(worker, overstep)),
       onExit: (exit) => {
@@ -258,7 +325,7 @@ export class LocalSession extends BaseSession {
     const { options, watch } = worker.enclosure;
     const what = describeOverstep(cause, options.limits);
     if (leftovers > 0 && cause !== 'busy') {
-      await worker.endLeftovers();
+      await worker.endLeftovers(`the session ${what}`);
       this.state.note({ status: 'preserved', reason: `between runs, what was left running was ended: it ${what}` });
     } else {
       this.#endReason = `the program went on after its run and was ended: it ${what}`;
@@ -269,10 +336,24 @@ export class LocalSession extends BaseSession {
 
   async #recoverIdle(worker: Worker, exit: Exit): Promise<void> {
     if (worker.isAlive || this.#recovery.isRetired(worker) || this.isClosing) return;
-    const how = this.#endReason ?? outcomeOfExit(exit).reason;
-    this.#endReason = null;
+    const how = this.#takeEndReason() ?? outcomeOfExit(exit).reason;
     this.state.note(await this.#recovery.recover(worker, exit, `between runs, ${how}`));
   }
+
+  #takeEndReason(): string | null {
+    const reason = this.#endReason;
+    this.#endReason = null;
+    return reason;
+  }
+}
+
+type Question = Readonly<Record<string, unknown>>;
+
+function isOf<T extends WorkerFrame['type']>(
+  frame: WorkerFrame | null,
+  type: T,
+): frame is Extract<WorkerFrame, { type: T }> {
+  return frame?.type === type;
 }
 
 function nothingToRollBack(problem: string | null): VivariumError {

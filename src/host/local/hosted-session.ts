@@ -1,25 +1,34 @@
 import type { Artifact } from '../../artifact/artifact.ts';
 import type { ArtifactWriter } from '../../artifact/store.ts';
-import type { EngineSession, Rollback } from '../../engine/engine.ts';
+import type { Completion, EngineSession, PackageInstallation, Rollback } from '../../engine/engine.ts';
 import { VivariumError } from '../../errors.ts';
+import type { Command, ExecResult } from '../../execution/command.ts';
 import type { Event } from '../../execution/event.ts';
 import type { Execution, Json, Variable } from '../../execution/execution.ts';
 import type { Isolation } from '../../execution/isolation.ts';
+import type { PythonError } from '../../execution/outcome.ts';
 import { toNotebook } from '../../notebook/export.ts';
 import type { Notebook } from '../../notebook/nbformat.ts';
+import { linesOfRequirements, readRequirements } from '../../requirement/requirement.ts';
 import { CLOSED, evictedAfter, failedWith, sessionClosed, type Ending } from './endings.ts';
 import { IdleWatch } from './idle-watch.ts';
 import {
+  parseCommand,
   parseRun,
+  parseStreamedRun,
   type Cancellable,
+  type ExecOptions,
   type ParsedRun,
   type RunOptions,
   type SessionSettings,
+  type SpawnOptions,
+  type StreamedRunOptions,
   type TableOptions,
 } from '../options.ts';
 import { SessionArtifacts } from './run/artifacts.ts';
+import { Commands } from './run/commands.ts';
 import { HostedFiles } from './run/files.ts';
-import { Runs } from './run/runs.ts';
+import { Runs, type EndedRun } from './run/runs.ts';
 import { assignments, contextAssignment } from './run/variables.ts';
 import type { NotebookOptions, Session, SessionInfo } from '../session.ts';
 
@@ -43,6 +52,10 @@ export interface HostedSessionHooks {
   readonly onEnd: (ending: Ending) => void;
   /** Its processes and files are gone. */
   readonly onGone: () => void;
+  /** A run has ended with an error of Python. */
+  readonly onError?: ((error: PythonError) => void) | undefined;
+  /** A run of the caller has ended. */
+  readonly onRun?: ((run: EndedRun) => void) | undefined;
 }
 
 /** A session of this host: an engine's session with turns, history, files and an end. */
@@ -54,6 +67,7 @@ export class HostedSession implements Session {
   readonly #inner: EngineSession;
   readonly #hooks: HostedSessionHooks;
   readonly #runs: Runs;
+  readonly #commands: Commands;
   readonly #idleWatch: IdleWatch;
   readonly #pythonVersion: string;
   readonly #createdAt = new Date();
@@ -72,10 +86,13 @@ export class HostedSession implements Session {
     const { files } = this;
     const { limits } = settings;
     const kept = keepsNothing ? null : new SessionArtifacts({ sessionId: inner.id, store: artifacts, files, limits });
-    this.#runs = new Runs({ inner, files, artifacts: kept, settings, maxQueue, loss: loss?.what, onFailure });
+    const { onError, onRun } = hooks;
+    const own = { inner, files, artifacts: kept, settings, maxQueue, loss: loss?.what };
+    this.#runs = new Runs({ ...own, onFailure, onError, onRun });
+    this.#commands = new Commands({ inner, files, limits, assertOpen: () => this.#runs.assertOpen() });
     this.#idleWatch = new IdleWatch({
       idleMs: settings.idleMs,
-      idleForMs: () => this.#runs.idleForMs,
+      idleForMs: () => Math.min(this.#runs.idleForMs, this.#commands.idleForMs),
       onIdle: (idleMs) => this.#endUnasked(evictedAfter(idleMs)),
     });
   }
@@ -89,7 +106,8 @@ export class HostedSession implements Session {
   }
 
   async info(): Promise<SessionInfo> {
-    const { isClosed, isBusy, idleForMs, executions, queued } = this.#runs;
+    const { isClosed, isBusy, executions, queued } = this.#runs;
+    const idleForMs = Math.min(this.#runs.idleForMs, this.#commands.idleForMs);
     return {
       id: this.id,
       key: this.key,
@@ -113,8 +131,16 @@ export class HostedSession implements Session {
     return this.#runs.execute(run);
   }
 
-  async *stream(code: string, options: RunOptions = {}): AsyncGenerator<Event, void, undefined> {
-    yield* this.#runs.stream(parseRun(code, options));
+  async *stream(code: string, options: StreamedRunOptions = {}): AsyncGenerator<Event, void, undefined> {
+    yield* this.#runs.stream(parseStreamedRun(code, options));
+  }
+
+  async exec(argv: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
+    return this.#commands.exec(parseCommand(argv, options));
+  }
+
+  async spawn(argv: readonly string[], options: SpawnOptions = {}): Promise<Command> {
+    return this.#commands.spawn(parseCommand(argv, options));
   }
 
   interrupt(): Promise<void> {
@@ -133,8 +159,22 @@ export class HostedSession implements Session {
     return this.#runs.inspect(options);
   }
 
+  async complete(code: string, cursor = code.length, options: Cancellable = {}): Promise<Completion> {
+    if (!Number.isInteger(cursor) || cursor < 0 || cursor > code.length) {
+      throw new VivariumError('CONFIG_INVALID', `cursor: ${cursor} is not a position in ${code.length} characters.`);
+    }
+    return this.#runs.complete(code, cursor, options);
+  }
+
   exportTable(name: string, options: TableOptions = {}): Promise<Artifact> {
     return this.#runs.exportTable(name, options);
+  }
+
+  async install(requirements: string | readonly string[], options: Cancellable = {}): Promise<PackageInstallation> {
+    const lines = typeof requirements === 'string' ? linesOfRequirements(requirements) : requirements;
+    const read = readRequirements(lines);
+    if (typeof read === 'string') throw new VivariumError('PACKAGE_REFUSED', read);
+    return this.#runs.install(read, options);
   }
 
   async setVariables(variables: Readonly<Record<string, Json>>, options: Cancellable = {}): Promise<void> {

@@ -115,7 +115,7 @@ test('sessions that a run opens have the mounts, network, environment and limits
   await writeFile(path.join(directory.path, 'given'), 'from the machine');
   await chmod(directory.path, 0o755);
   const mounts = [{ source: directory.path, target: '/given' }];
-  await using own = await small({ mounts, network: true, environment: { CITY: 'Paris' }, limits: { fileMb: 3 } });
+  await using own = await small({ mounts, network: true, env: { CITY: 'Paris' }, limits: { fileMb: 3 } });
   const code = `import os, resource
 (open("/given/given").read(), os.environ.get("CITY"), resource.getrlimit(resource.RLIMIT_FSIZE)[0] >> 20)`;
   const said = "('from the machine', 'Paris', 3)";
@@ -129,7 +129,7 @@ test('sessions that a run opens have the mounts, network, environment and limits
   const other = await own.runOnce('import os; (os.path.exists("/given"), os.environ.get("CITY"))', {
     mounts: [],
     network: false,
-    environment: {},
+    env: {},
   });
   expect(other).toMatchObject({
     results: [{ data: { 'text/plain': '(False, None)' } }],

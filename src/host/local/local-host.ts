@@ -4,9 +4,12 @@ import { parse, parseConfig, ClientOptions, type Config, type Limits } from '../
 import type { Engine } from '../../engine/engine.ts';
 import type { Environment } from '../../environment/environment.ts';
 import { VivariumError } from '../../errors.ts';
+import { closeBeforeExit } from '../../process-life.ts';
 import type { Execution } from '../../execution/execution.ts';
-import type { Isolation } from '../../execution/isolation.ts';
-import { startEngine, type StartedEngine } from './engines.ts';
+import { withNetwork, type Isolation } from '../../execution/isolation.ts';
+import { startEngine, startNamed, type StartedEngine } from './engines.ts';
+import { Environments } from './environments.ts';
+import { warnAtImport } from './import-warning.ts';
 import type { Host, HostAccess } from '../host.ts';
 import { resolveKey } from '../keys.ts';
 import {
@@ -19,6 +22,7 @@ import {
   type SessionOptions,
 } from '../options.ts';
 import type { Session, SessionInfo } from '../session.ts';
+import { SessionLog } from './session-log.ts';
 import { Sessions } from './sessions.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -59,23 +63,27 @@ export class LocalHost implements Host {
     this.environment = parts.environment;
     this.artifacts = parts.artifacts;
     this.#parts = parts;
+    parts.owned.use(closeBeforeExit(this));
   }
 
   /** `command` is for the command line only, see command-host.ts. */
   static async start(options: HostOptions, command?: CommandParts): Promise<LocalHost> {
-    const { initCode, signal, engine: choice = 'local', ...input } = options;
+    const { initCode, signal, engine: choice = 'local', log, logCode = false, ...input } = options;
     const { runsOnce = false, keepsNothing = false } = command ?? {};
     const config = parseConfig(input);
     const settings = new SettingsParser(config, initCode ?? null);
     await using stack = new AsyncDisposableStack();
-    const { engine, environment } = await (command?.starting ?? startEngine(choice, config, signal));
-    stack.use(engine);
+    const own = await (command?.starting ?? startEngine(choice, config, signal));
+    const { engine, environment } = own;
+    const start = (name: string): Promise<StartedEngine> => startNamed(name, choice, config);
+    const environments = stack.use(new Environments({ own, ownName: config.environment, start }));
     const artifacts = stack.use(openArtifacts(config));
     if (command === undefined) await tidy(artifacts.sweep());
     else if (!keepsNothing) stack.defer(() => tidy(artifacts.trim())); // it ends before upkeep is due
-    const parts = { engine, store: artifacts, keepsNothing, pythonVersion: environment.version, caps: config };
-    const sessions = stack.use(new Sessions(parts));
-    if (command !== undefined) stack.use(engine); // closed first, it ends its sessions faster than one by one
+    const parts = { environments, store: artifacts, keepsNothing, caps: config };
+    const onError = command === undefined ? warnAtImport() : undefined; // a command tells it itself
+    const sessions = stack.use(new Sessions({ ...parts, onError, log: log && new SessionLog(log, logCode) }));
+    if (command !== undefined) stack.use(environments); // closed first, it ends its sessions faster than one by one
     return new LocalHost({ environment, engine, artifacts, sessions, settings, config, runsOnce, owned: stack.move() });
   }
 
@@ -84,13 +92,18 @@ export class LocalHost implements Host {
   }
 
   get access(): HostAccess {
-    const { mounts, network, environment } = this.#parts.config;
-    return { mounts, network, environment };
+    const { mounts, network, env, packages } = this.#parts.config;
+    return { mounts, network, env, packages };
+  }
+
+  /** How many sessions wait in the warm pool. */
+  get warmSessions(): number {
+    return this.#parts.engine.warmSessions ?? 0;
   }
 
   get isolation(): Isolation {
     const { engine, config } = this.#parts;
-    return config.network ? { ...engine.isolation, network: 'host' } : engine.isolation;
+    return withNetwork(engine.isolation, config.network);
   }
 
   async runCode(code: string, options: RunOptions & KeyOptions = {}): Promise<Execution> {

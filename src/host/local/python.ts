@@ -2,11 +2,16 @@ import path from 'node:path';
 import type { Config } from '../../config.ts';
 import { dataPathsIn, type Environment } from '../../environment/environment.ts';
 import { bestPython, findEnvironment } from '../../environment/find.ts';
+import { missingFrom } from '../../environment/library-sets.ts';
 import { supportedVersions, takeInventory, type PythonInventory } from '../../environment/inventory.ts';
 import { VivariumError } from '../../errors.ts';
 
-/** The Python that sessions run on: the configured one, otherwise what set-up made, otherwise the best on the machine. */
+/** The Python that sessions run on: the named environment, the configured one, otherwise what set-up made, otherwise the best on the machine. */
 export async function choosePython(config: Config, signal?: AbortSignal): Promise<Environment> {
+  if (config.environment !== undefined) {
+    const { findNamed } = await import('../../environment/named/record.ts'); // rarely needed
+    return findNamed(config.dataDir, config.environment);
+  }
   const recorded = await findEnvironment(config.dataDir);
   if (config.python === undefined) {
     if (recorded !== undefined) return recorded;
@@ -19,8 +24,15 @@ export async function choosePython(config: Config, signal?: AbortSignal): Promis
 }
 
 function describe(inventory: PythonInventory, source: 'given' | 'found', dataDir: string): Environment {
-  const { python, version, libraries, missing } = inventory;
-  return { python, version, source, libraries, missing: [...missing], cacheDir: dataPathsIn(dataDir).cacheDir };
+  const { python, version, libraries } = inventory;
+  return {
+    python,
+    version,
+    source,
+    libraries,
+    missing: missingFrom('core', libraries),
+    cacheDir: dataPathsIn(dataDir).cacheDir,
+  };
 }
 
 function noPython(dataDir: string): VivariumError {

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config.ts';
 import type { ArtifactStore } from '../../artifact/store.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Environment } from '../../environment/environment.ts';
 import { VivariumError } from '../../errors.ts';
+import type { PythonError } from '../../execution/outcome.ts';
 import { describeDuration, Endings, sessionClosed } from './endings.ts';
 import { keyOfId } from '../keys.ts';
 import { HostedSession } from './hosted-session.ts';
+import type { Environments } from './environments.ts';
 import type { SessionSettings } from '../options.ts';
+import type { SessionLog } from './session-log.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 type Caps = Pick<Config, 'maxSessions' | 'maxSessionsPerClient' | 'maxQueue' | 'idleMs'>;
 
@@ -31,32 +35,36 @@ interface Slot {
 }
 
 interface SessionsParts {
-  readonly engine: Engine;
+  readonly environments: Environments;
   readonly store: ArtifactStore;
   /** No copies are kept of what runs produce. */
   readonly keepsNothing?: boolean;
-  readonly pythonVersion: string;
   readonly caps: Caps;
+  /** A run has ended with an error of Python. */
+  readonly onError?: ((error: PythonError, environment: Environment) => void) | undefined;
+  readonly log?: SessionLog | undefined;
 }
 
 /** All sessions of a host: how many there may be, how they are found, and how the ended ones ended. */
 export class Sessions implements AsyncDisposable {
-  readonly #engine: Engine;
+  readonly #environments: Environments;
   readonly #store: ArtifactStore;
   readonly #keepsNothing: boolean;
-  readonly #pythonVersion: string;
   readonly #caps: Caps;
+  readonly #onError: SessionsParts['onError'];
+  readonly #log: SessionLog | undefined;
   readonly #slots = new Map<string, Slot>();
   readonly #byKey = new Map<string, Promise<HostedSession>>();
   readonly #endings = new Endings();
   #closing: Promise<void> | undefined;
 
-  constructor({ engine, store, keepsNothing = false, pythonVersion, caps }: SessionsParts) {
-    this.#engine = engine;
+  constructor({ environments, store, keepsNothing = false, caps, onError, log }: SessionsParts) {
+    this.#environments = environments;
     this.#store = store;
     this.#keepsNothing = keepsNothing;
-    this.#pythonVersion = pythonVersion;
     this.#caps = caps;
+    this.#onError = onError;
+    this.#log = log;
   }
 
   async open(plan: SessionPlan): Promise<HostedSession> {
@@ -64,12 +72,14 @@ export class Sessions implements AsyncDisposable {
     const { clientId, id = randomUUID() } = settings;
     await this.#whenLeft(id, plan);
     this.#admit(id, clientId);
+    const startedMs = performance.now();
     const opening = this.#start(id, plan);
     const slot: Slot = { clientId, opening, session: undefined, left: Promise.withResolvers() };
     this.#slots.set(id, slot);
     try {
       slot.session = await slot.opening;
       this.#endings.forget(id);
+      this.#log?.opened(slot.session, performance.now() - startedMs);
       return slot.session;
     } catch (error) {
       this.#leave(id);
@@ -128,9 +138,13 @@ export class Sessions implements AsyncDisposable {
   }
 
   async #start(id: string, { settings, key, isOnce = false, signal }: SessionPlan): Promise<HostedSession> {
-    const { limits, mounts, network, readOnly, environment } = settings;
-    const confinement = { limits, mounts, network, readOnly, environment };
-    const inner = await this.#engine.open({ id, ...confinement, twins: !isOnce, ...(signal && { signal }) });
+    const { limits, mounts, network, secrets, readOnly, env, packages } = settings;
+    const confinement = { limits, mounts, network, secrets, readOnly, env, packages };
+    using stack = new DisposableStack();
+    const { engine, environment } = stack.use(await this.#environments.use(settings.environment, signal));
+    const inner = await engine.open({ id, ...confinement, twins: !isOnce, ...(signal && { signal }) });
+    const inUse = stack.move(); // until the session is gone
+    const names = { id, clientId: settings.clientId ?? null };
     const loss = key === undefined ? undefined : this.#endings.takeLoss(key);
     return new HostedSession(
       {
@@ -140,16 +154,22 @@ export class Sessions implements AsyncDisposable {
         maxQueue: this.#caps.maxQueue,
         artifacts: this.#store.writerFor(settings.clientId ?? null),
         keepsNothing: this.#keepsNothing,
-        pythonVersion: this.#pythonVersion,
+        pythonVersion: environment.version,
         loss,
         isForOneRun: isOnce,
       },
       {
         onEnd: (ending) => {
           if (key !== undefined) this.#byKey.delete(key);
+          this.#log?.ended(names, ending);
           if (!isOnce) this.#endings.add({ id, key, clientId: settings.clientId }, ending);
         },
-        onGone: () => this.#leave(id),
+        onGone: () => {
+          inUse.dispose();
+          this.#leave(id);
+        },
+        onError: (error) => this.#onError?.(error, environment),
+        onRun: this.#log && ((run) => this.#log?.ran(names, run)),
       },
     );
   }
@@ -216,17 +236,4 @@ export class Sessions implements AsyncDisposable {
 
 function isOpenTo(session: HostedSession, clientId: string | undefined): boolean {
   return !session.isClosed && (clientId === undefined || session.clientId === clientId);
-}
-
-async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  if (signal === undefined) return work;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

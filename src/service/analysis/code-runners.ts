@@ -28,7 +28,11 @@ export const TEXT_RUNNERS: readonly string[] = [
     '?',
     'runcode runsource runctx runeval run_cell run_cell_async run_line_magic run_cell_magic safe_execfile',
   ),
+  'magic_line', // what the analyzer calls a magic of a notebook that runs something
 ];
+
+/** What leads to everything that a notebook can do. It is a builtin in sessions and kernels, and nothing elsewhere. */
+export const NOTEBOOK_ACCESS: readonly string[] = words('builtins.get_ipython get_ipython');
 
 /** Calls that load a module past `import`, or change how modules are found. */
 export const CODE_LOADERS: readonly string[] = [

@@ -108,7 +108,7 @@ test('code beyond 500,000 characters is refused without being looked at, and cod
   expect(await examiner.examine('#'.repeat(500_000))).toEqual(FACTS);
 });
 
-test('an analysis that was given up throws the reason of whoever gave it up', async () => {
+test('an aborted analysis throws the reason of the abort', async () => {
   const { examiner, asked } = examinerOf({ outcome: { status: 'cancelled' } });
   const { signal } = { signal: AbortSignal.abort(new Error('not needed')) };
   await expect(examiner.examine('x', { signal })).rejects.toThrow('not needed');

@@ -1,6 +1,7 @@
 import {
   CODE_LOADERS,
   CODE_MAKERS,
+  NOTEBOOK_ACCESS,
   TEXT_LOOKUPS,
   TEXT_RUNNERS,
   UNPICKLERS,
@@ -43,6 +44,13 @@ export const NAME_RULES: readonly NameRule[] = [
     severity: 'error',
     says: 'runs text as code',
     names: TEXT_RUNNERS,
+  },
+  {
+    rule: 'reaches-notebook',
+    kind: 'code-execution',
+    severity: 'error',
+    says: 'gives access to magics and to the shell',
+    names: NOTEBOOK_ACCESS,
   },
   {
     rule: 'loads-code',
@@ -91,6 +99,7 @@ export const NAME_RULES: readonly NameRule[] = [
       ...inModule('posix', OS_STARTS),
       ...words('subprocess.* _posixsubprocess.* pty.*'),
       ...inModule('asyncio', 'create_subprocess_exec create_subprocess_shell'),
+      'shell_line', // what the analyzer calls a line or cell of a notebook that runs a command
     ],
   },
   {

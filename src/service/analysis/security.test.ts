@@ -37,12 +37,51 @@ test('O-65: a syntax error is an issue with its line', async () => {
       name: null,
     },
   ]);
-  expect(await messagesIn('%matplotlib inline')).toEqual([
-    'Syntax error at line 2: notebook magics are not Python: %matplotlib',
-  ]);
-  expect(await messagesIn('!pip install numpy')).toEqual([
-    'Syntax error at line 2: shell commands are not Python: !pip',
-  ]);
+});
+
+test.for([
+  ['!rm -r data', 'starts-process', 1],
+  ['files = !ls', 'starts-process', 1],
+  ['for f in given:\n    !cat {f}', 'starts-process', 2],
+  ['pip install x', 'starts-process', 1],
+  ['%pip install x', 'starts-process', 1],
+  ['%sx ls', 'starts-process', 1],
+  ['%rm x', 'starts-process', 1],
+  ['%cd {eval("x")}', 'runs-text', 1],
+  ['%time eval("x")', 'runs-text', 1],
+  ['%timeit -n 5 eval("x")', 'runs-text', 1],
+  ['%run other.py', 'runs-text', 1],
+  ['%who\n%magic_of_somebody x', 'runs-text', 2],
+  ['%config X.y = f()', 'runs-text', 1],
+  ['%pinfo f()', 'runs-text', 1],
+  ['get_ipython().system("ls")', 'reaches-notebook', 1],
+  ['[get_ipython()][0].system("ls")', 'reaches-notebook', 1],
+  ['from IPython import get_ipython as g\ng().getoutput("ls")', 'runs-text', 2],
+] as const)('a notebook line is analyzed for what it does: %s', async ([code, rule, line]) => {
+  const findings = securityFindings(await examiner.examine(code));
+  expect(findings.map((finding) => [finding.rule, finding.line])).toContainEqual([rule, line]);
+  expect(findings.some(({ kind }) => kind === 'syntax')).toBe(false);
+});
+
+test.for([
+  ['%%bash\nrm -r data', 'starts-process', 1],
+  ['%%script perl\nunlink "x"', 'starts-process', 1],
+  ['%%capture {eval("x")}\n1', 'runs-text', 1],
+  ['%%time\n\nimport os\nos.system("x")', 'starts-process', 4],
+  ['%%capture out\n!ls', 'starts-process', 2],
+  ['%%timeit eval("x")\n1', 'runs-text', 1],
+  ['%%timeit\neval("x")', 'runs-text', 2],
+  ['%%writefile x.py\nimport os', 'opens-to-write', 1],
+] as const)('a cell magic is analyzed with its cell: %s', async ([code, rule, line]) => {
+  const findings = securityFindings(await examiner.examine(code));
+  expect(findings.map((finding) => [finding.rule, finding.line])).toContainEqual([rule, line]);
+});
+
+test('magics without an effect are no finding, and the code around them is analyzed', async () => {
+  const code = '%matplotlib inline\n%load_ext autoreload\n%autoreload 2\n%who\nresults = {}\n%time results["x"] = 1';
+  expect(securityFindings(await examiner.examine(code))).toEqual([]);
+  expect(securityFindings(await examiner.examine('%matplotlib inline\nx = = 1'))).toMatchObject([{ line: 2 }]);
+  expect(securityFindings(await examiner.examine('x = 1\n%%time\n2'))).toMatchObject([{ rule: 'syntax', line: 2 }]);
 });
 
 const DANGEROUS: readonly (readonly [code: string, rule: string, name: string])[] = [

@@ -1,3 +1,5 @@
+import type { Json } from '../../execution/execution.ts';
+
 /** What can be done about a failure. */
 export type ErrorCategory = 'infrastructure' | 'code_related' | 'workflow' | 'configuration';
 
@@ -161,6 +163,22 @@ export class ExecutionTimeoutError extends PythonExecutorError {
   }
 }
 
+/** The code wanted to write a value that the limits of its channel forbid. Other code must not find a way around that. */
+export class ChannelLimitsViolationError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly violationType: string;
+
+  constructor(message: string, { violationType, ...facts }: FailureFacts & { readonly violationType: string }) {
+    super(message, facts);
+    this.violationType = violationType;
+  }
+
+  /** Same as `violationType`, in the spelling of the reference. */
+  get violation_type(): string {
+    return this.violationType;
+  }
+}
+
 /** The policy refuses the code. Different code may pass, unless a person wrote this code. */
 export class PolicyRefusedError extends PythonExecutorError {
   readonly category: 'code_related' | 'workflow';
@@ -179,6 +197,23 @@ export class PolicyRefusedError extends PythonExecutorError {
     this.reasons = reasons;
     this.isFinal = isFinal;
     this.category = isFinal ? 'workflow' : 'code_related';
+  }
+}
+
+/** The code waits for an approval, and the caller has no graph that could be interrupted to ask for it. */
+export class ApprovalRequiredError extends PythonExecutorError {
+  readonly category = 'workflow';
+  readonly approvalId: string;
+  /** What a reviewer is shown: `user_message` and `resume_payload`. */
+  readonly payload: Json;
+
+  constructor(
+    message: string,
+    { approvalId, payload, ...facts }: FailureFacts & { readonly approvalId: string; readonly payload: Json },
+  ) {
+    super(message, facts);
+    this.approvalId = approvalId;
+    this.payload = payload;
   }
 }
 

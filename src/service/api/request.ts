@@ -11,6 +11,29 @@ const OwnerId = z
   .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must be text without NUL or lone surrogates');
 
 /** A task for the service. Keys may be written in camelCase or, as on the wire, in snake_case. */
+export interface PythonExecutionRequestFields {
+  /** What the user asked, in their own words. */
+  readonly userQuery: string;
+  /** What this step should achieve. */
+  readonly taskObjective: string;
+  /** Part of the name of the record folder; characters that a name cannot have become "_". */
+  readonly executionFolderName: string;
+  /** Additional guidance for code generation. */
+  readonly capabilityPrompts?: readonly string[] | undefined;
+  /** Names in `results` and their types, such as `dict`, `list`, `float` or `pandas.DataFrame`. */
+  readonly expectedResults?: Readonly<Record<string, string>> | undefined;
+  /** Data from other steps: `context.TYPE.key.field`. */
+  readonly capabilityContextData?: Readonly<Record<string, Json>> | null | undefined;
+  /** How many retries the task may use in total; 3 by default. */
+  readonly retries?: number | undefined;
+  /** Code to run instead of generated code. */
+  readonly approvedCode?: string | null | undefined;
+  /** The folder of an earlier request to continue in. */
+  readonly existingExecutionFolder?: string | null | undefined;
+  /** Whose request it is; answers must pass the same ids in `configurable`. */
+  readonly sessionContext?: { readonly chatId?: string; readonly userId?: string } | null | undefined;
+}
+
 const Request = z.strictObject({
   userQuery: z.string().describe('What the user asked, in their own words'),
   taskObjective: z.string().min(1).describe('What this step should achieve'),
@@ -44,7 +67,7 @@ const Request = z.strictObject({
 });
 
 export type PythonExecutionRequest = Readonly<z.infer<typeof Request>>;
-export type PythonExecutionRequestInput = z.input<typeof Request> | Readonly<Record<string, unknown>>;
+export type PythonExecutionRequestInput = PythonExecutionRequestFields | Readonly<Record<string, unknown>>;
 
 /** Creates a request, in the notation of the reference's examples: `PythonExecutionRequest({ user_query: … })`. */
 export function PythonExecutionRequest(fields: PythonExecutionRequestInput): PythonExecutionRequest {

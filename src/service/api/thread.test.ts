@@ -9,6 +9,11 @@ test('O-04 a thread is found by its namespace and its id, and further keys are t
   expect(threadOf({ configurable })).toEqual({ id: 'python_executor/t', configurable });
 });
 
+test.for(['thread_id', 'checkpoint_ns'])('O-04 a call without %s is refused', (missing) => {
+  const { [missing]: _missing, ...others }: Record<string, string> = { thread_id: 't', checkpoint_ns: 'ns' };
+  expect(() => idOf(others)).toThrow(`: configurable.${missing} must be text`);
+});
+
 test('OB-13 two users with the same thread id do not meet, and no name can be made to look like another', () => {
   const base = { thread_id: 't', checkpoint_ns: 'ns' };
   const ids = [
@@ -74,4 +79,10 @@ test.for([
   const act = (): unknown => threadOf(configurable === undefined ? {} : { configurable });
   for (const key of missing) expect(act).toThrow(`configurable.${key}`);
   expect(act).toThrow('...getFullConfiguration(), thread_id: "…", checkpoint_ns: "python_executor"');
+});
+
+test('O-41 a call without any configuration, or with another value for it, says the same', () => {
+  for (const config of [undefined, {}, { configurable: null as never }, { configurable: 'text' as never }]) {
+    expect(() => threadOf(config)).toThrow(/: configurable\S* .*must be text\. Call the service with/);
+  }
 });

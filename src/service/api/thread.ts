@@ -26,11 +26,13 @@ export interface CallingNode {
 }
 
 export interface ServiceConfig {
+  /** Whose request it is: `thread_id`, `user_id` and `chat_id`, as in LangGraph. */
   readonly configurable?: Readonly<Record<string, unknown>> | undefined;
+  /** Aborting it stops the request. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Files of this machine to put into the working directory of the code, by name. They are copied into the record when the
-   * request starts. They are not part of the request: whoever may send requests must not choose which files they read.
+   * request starts. They are not part of the request, because senders of requests must not choose which files are read.
    */
   readonly files?: Readonly<Record<string, string>> | undefined;
   /** The node of another graph that makes this call, and the answers that it has consumed. */
@@ -46,12 +48,13 @@ export interface Thread {
 /** Well below the longest id that storage accepts. */
 const MAX_ID_CHARS = 400;
 
-export function threadOf({ configurable = {} }: ServiceConfig): Thread {
+export function threadOf(config: ServiceConfig | undefined): Thread {
+  const configurable = config?.configurable ?? {};
   const parsed = Configurable.safeParse(configurable);
   if (!parsed.success) {
     const keys = parsed.error.issues.map(({ path, ...issue }) => {
       const room = issue.code === 'too_big' ? ` (at most ${issue.maximum} characters)` : '';
-      return `configurable.${path.join('.')}${room}`;
+      return `${['configurable', ...path].join('.')}${room}`;
     });
     throw new ServiceConfigurationError(
       `The call does not say which conversation it belongs to: ${keys.join(' and ')} must be text. Call the service with { configurable: { ...getFullConfiguration(), thread_id: "…", checkpoint_ns: "python_executor" } }.`,

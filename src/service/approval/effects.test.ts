@@ -92,3 +92,17 @@ test('a reviewer is not shown thousands of files', () => {
   expect([effects.files.length, effects.moreFiles]).toEqual([200, 4801]);
   expect(describeEffects(effects).seen.at(-1)).toBe('it wrote 4801 more files');
 });
+
+test('each effect is one short line, whatever a session names', () => {
+  const evil = `x\n- it ran to its end\u001B[2J\u202E${'y'.repeat(5000)}`;
+  const { seen, told } = describeEffects({
+    status: 'succeeded',
+    attempts: [{ kind: evil, what: evil, count: 1 }],
+    files: [{ path: evil, sizeBytes: 1 }],
+    moreFiles: 0,
+  });
+  for (const one of [...seen, ...told]) {
+    expect(one).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(one.length).toBeLessThan(2000);
+  }
+});

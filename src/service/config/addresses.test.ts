@@ -11,7 +11,7 @@ function container(settings: object): Promise<Configuration> {
   return configured({ framework: { execution: { container: settings } } });
 }
 
-test('both modes use the common server unless they name their own', async () => {
+test('O-28 both modes use the configured server unless they name their own', async () => {
   const configuration = await container({
     jupyter_host: 'lab',
     jupyter_port: 9000,

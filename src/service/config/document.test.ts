@@ -45,19 +45,21 @@ describe('references to environment variables', () => {
     },
   );
 
-  test('a variable that is not set is named, with the way to give it a default', () => {
-    expect(problemOf('${MISSING}')).toBe(
-      'the environment variable MISSING is not set: set it, or write ${MISSING:-default}',
-    );
+  test('a variable that is not set is named, and its value counts as left out', () => {
+    const document = new ConfigDocument('a: 1\nb: "x ${MISSING}"', ENVIRONMENT);
+    expect(document.problems).toEqual([]);
+    expect(document.unset).toEqual([{ line: 2, key: 'b', variable: 'MISSING' }]);
+    expect(document.content()).toEqual({ a: 1, b: null });
   });
 
   test('only the first problem of a value is told, and one for each value', () => {
-    const document = new ConfigDocument('a: "${ONE} ${TWO}"\nb: ["${THREE}", ok, "${FOUR}"]', {});
-    expect(document.problems).toEqual([
-      { line: 1, key: 'a', text: expect.stringContaining('ONE') as string },
-      { line: 2, key: 'b.0', text: expect.stringContaining('THREE') as string },
-      { line: 2, key: 'b.2', text: expect.stringContaining('FOUR') as string },
+    const document = new ConfigDocument('a: "${ONE} ${TWO}"\nb: ["${THREE}", ok, "${FOUR}"]\nc: "${5} ${6}"', {});
+    expect(document.unset).toEqual([
+      { line: 1, key: 'a', variable: 'ONE' },
+      { line: 2, key: 'b.0', variable: 'THREE' },
+      { line: 2, key: 'b.2', variable: 'FOUR' },
     ]);
+    expect(document.problems).toEqual([{ line: 3, key: 'c', text: expect.stringContaining('"${5}"') as string }]);
   });
 
   test('keys are not replaced, and values that are not text are left alone', () => {

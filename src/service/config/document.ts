@@ -18,6 +18,13 @@ export interface ConfigProblem {
   readonly text: string;
 }
 
+/** A reference to an environment variable that is not set. Its key counts as left out. */
+export interface UnsetVariable {
+  readonly key: string;
+  readonly variable: string;
+  readonly line?: number | undefined;
+}
+
 export type Path = readonly PropertyKey[];
 
 /** A YAML file with environment variables replaced in its values. It knows the line of every key. */
@@ -25,6 +32,8 @@ export class ConfigDocument {
   readonly problems: readonly ConfigProblem[];
   /** Keys whose values contain environment variables. Their values are text, even if they look like numbers. */
   readonly interpolated: ReadonlySet<string>;
+  /** What is missing in the environment. Whether that matters depends on which keys are used. */
+  readonly unset: readonly UnsetVariable[];
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
 
@@ -37,9 +46,11 @@ export class ConfigDocument {
       }),
     );
     const interpolated = new Set<string>();
-    if (problems.length === 0) this.#interpolate(environment, problems, interpolated);
+    const unset: UnsetVariable[] = [];
+    if (problems.length === 0) this.#interpolate(environment, { problems, interpolated, unset });
     this.problems = problems;
     this.interpolated = interpolated;
+    this.unset = unset;
   }
 
   /** The content as plain data. */
@@ -72,18 +83,20 @@ export class ConfigDocument {
 
   #interpolate(
     environment: Readonly<Record<string, string | undefined>>,
-    problems: ConfigProblem[],
-    interpolated: Set<string>,
+    found: { problems: ConfigProblem[]; interpolated: Set<string>; unset: UnsetVariable[] },
   ): void {
     visit(this.#document, {
       Scalar: (position, node, ancestors) => {
         if (position === 'key' || typeof node.value !== 'string') return;
         const result = interpolate(node.value, environment);
         const key = keyNameOf([...ancestors, node], position);
-        if ('problem' in result) problems.push({ line: this.#lineAt(node), key, text: result.problem });
-        else {
+        if ('problem' in result) found.problems.push({ line: this.#lineAt(node), key, text: result.problem });
+        else if ('unset' in result) {
+          found.unset.push({ line: this.#lineAt(node), key, variable: result.unset });
+          node.value = null;
+        } else {
           node.value = result.text === '' && result.hasReference ? null : result.text; // an empty variable counts as a missing value
-          if (result.hasReference) interpolated.add(key);
+          if (result.hasReference) found.interpolated.add(key);
         }
       },
     });
@@ -106,12 +119,15 @@ const REFERENCE = /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^{}]*))?\}|
 
 type Interpolation =
   | { readonly text: string; readonly hasReference: boolean }
+  /** The name of a variable that is not set and has no default. */
+  | { readonly unset: string }
   /** What is wrong with the text, for a message. */
   | { readonly problem: string };
 
 /** Replaces environment variables in a text. Their values are not interpolated again. */
 function interpolate(text: string, environment: Readonly<Record<string, string | undefined>>): Interpolation {
   let problem: string | undefined;
+  let unset: string | undefined;
   let hasReference = false;
   const replaced = text.replaceAll(REFERENCE, (match: string, ...rest: unknown[]) => {
     const { name, fallback, broken } = rest.at(-1) as Record<string, string | undefined>;
@@ -121,9 +137,9 @@ function interpolate(text: string, environment: Readonly<Record<string, string |
     hasReference = true;
     const value = environment[name];
     if (fallback !== undefined) return value || fallback;
-    if (value === undefined)
-      problem ??= `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
+    if (value === undefined) unset ??= name;
     return value ?? match;
   });
-  return problem === undefined ? { text: replaced, hasReference } : { problem };
+  if (problem !== undefined) return { problem };
+  return unset === undefined ? { text: replaced, hasReference } : { unset };
 }

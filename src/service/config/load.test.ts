@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,36 +7,8 @@ import { endpointOf } from './addresses.ts';
 import { loadConfiguration, withOverrides } from './load.ts';
 import type { Configuration } from './schema.ts';
 
-const SEED = `
-framework:
-  # Python Executor Service Configuration
-  python_executor:
-    max_generation_retries: 3 # Maximum retries for code generation failures
-    max_execution_retries: 3
-    execution_timeout_seconds: 600
-  execution:
-    execution_method: "container" # or "local"
-    modes:
-      read_only:
-        kernel_name: "python3-epics-readonly"
-        allows_writes: false
-        requires_approval: false
-      write_access:
-        kernel_name: "python3-epics-write"
-        allows_writes: true
-        requires_approval: true
-    container:
-      jupyter_host: "localhost"
-      jupyter_port: 8888
-    local:
-      python_env_path: "\${LOCAL_PYTHON_VENV}"
-approval:
-  global_mode: "selective"
-  capabilities:
-    python_execution:
-      enabled: true
-      mode: "epics_writes"
-`;
+/** As the guide prints it; a test of the example compares the two. */
+const SEED = readFileSync(new URL('../../../examples/seeds/config.yml', import.meta.url), 'utf8');
 
 function load(text: string, environment: Record<string, string> = {}): Promise<Configuration> {
   return loadConfiguration({ text, environment });
@@ -113,7 +86,11 @@ test('O-22 to O-28, X-14: what is left out has the documented defaults, and runs
     },
   });
   expect(execution_control.epics.writes_enabled).toBe(false);
-  expect(control_system).toEqual({ writes_enabled: true, patterns: { mode: 'extend', write: [], read: [] } });
+  expect(control_system).toEqual({
+    writes_enabled: true,
+    limits_checking: { enabled: false, allow_unlisted_channels: false },
+    patterns: { mode: 'extend', write: [], read: [] },
+  });
   expect(file_paths).toEqual({ agent_data_dir: '_agent_data', executed_python_scripts_dir: 'executed_scripts' });
 });
 
@@ -158,9 +135,41 @@ execution_control: { epics: { writes_enabled: "\${WRITES}" } }
   expect(configuration.approval.global_mode).toBe('selective');
 });
 
+test('O-29: a variable that is not set matters only to the execution method whose section names it', async () => {
+  const configuration = await load(SEED);
+  expect(configuration.framework.execution.local).not.toHaveProperty('python_env_path');
+  expect(withOverrides(configuration, { execution_method: 'container' })).toBe(configuration);
+  expect(() => withOverrides(configuration, { execution_method: 'local' })).toThrow(
+    'The execution method "local" cannot be used: framework.execution.local.python_env_path: the environment variable LOCAL_PYTHON_VENV is not set: set it, or write ${LOCAL_PYTHON_VENV:-default}.',
+  );
+  const set = await load(SEED, { LOCAL_PYTHON_VENV: '/opt/venv' });
+  expect(withOverrides(set, { execution_method: 'local' }).framework.execution.execution_method).toBe('local');
+  const unused = 'approval: {}\nframework: { execution: { container: { jupyter_port: "${PORT}" } } }';
+  expect((await load(unused)).framework.execution.container.jupyter_port).toBe(8888);
+});
+
+test('a mistake elsewhere is told together with what is not set, also where that alone would not matter', async () => {
+  const text = 'approval: {}\nframework: { execution: { container: { jupyter_port: "${PORT}" } }, speed: 1 }';
+  const message = await messageOf(text);
+  expect(message).toContain('framework.execution.container.jupyter_port: the environment variable PORT');
+  expect(message).toContain('framework.speed: unknown key');
+});
+
+test('the token of the server is JUPYTER_TOKEN unless the file has another, and goes to no other server', async () => {
+  const environment = { JUPYTER_TOKEN: 'mine', LOCAL_PYTHON_VENV: '/opt/venv' };
+  expect(endpointOf(await load(SEED, environment), 'read_only').token).toBe('mine');
+  const given = 'approval: {}\nframework: { execution: { container: { jupyter_token: own } } }';
+  expect(endpointOf(await load(given, environment), 'write_access').token).toBe('own');
+  const other =
+    'approval: {}\nframework: { execution: { container: { write_access: { jupyter_host: lab.example.org } } } }';
+  expect(endpointOf(await load(other, environment), 'write_access').token).toBeUndefined();
+  expect(endpointOf(await load(SEED, { JUPYTER_TOKEN: '' }), 'read_only').token).toBeUndefined();
+});
+
 test('O-29: a variable that is not set is an error that names key, line and variable', async () => {
-  expect(await messageOf(SEED)).toContain(
-    'line 23: framework.execution.local.python_env_path: the environment variable LOCAL_PYTHON_VENV is not set',
+  const local = SEED.replace('"container" #', '"local" #');
+  expect(await messageOf(local)).toContain(
+    'line 28: framework.execution.local.python_env_path: the environment variable LOCAL_PYTHON_VENV is not set',
   );
   expect(await messageOf('approval: { global_mode: "${a b}" }')).toContain(
     'approval.global_mode: "${a b}" is not a valid ref',
@@ -200,7 +209,7 @@ completely_different: 1
   expect(message).toContain('docs/service-config.md');
 });
 
-test('O-59 O-55 O-84 O-115 U-73: keys of the reference for other parts are taken, and said to do nothing', async () => {
+test('U-73: keys of the reference for other parts are taken, and said to do nothing', async () => {
   const warnings: string[] = [];
   const text = `
 approval:

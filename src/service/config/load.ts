@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { VivariumError } from '../../errors.ts';
-import { ConfigDocument, type ConfigProblem } from './document.ts';
+import { ConfigDocument, type ConfigProblem, type UnsetVariable } from './document.ts';
 import { withoutForeign, withoutEmptyKeys } from './foreign-keys.ts';
 import { keysOf, namesIn } from './schema.ts';
 import { problemsOf } from './problems.ts';
-import { ConfigurationSchema, EXECUTION_METHODS, type Configuration } from './schema.ts';
+import { ConfigurationSchema, EXECUTION_METHODS, EXECUTION_MODES } from './schema.ts';
+import type { Configuration, ExecutionMethod } from './schema.ts';
 
 const MAX_BYTES = 1 << 20;
 
@@ -45,8 +46,43 @@ export function withOverrides(
       `configurable.execution_method is ${shown}. Use ${EXECUTION_METHODS.map((known) => `"${known}"`).join(' or ')}, or omit it to use framework.execution.execution_method.`,
     );
   }
+  const missing = (configuration.unsetVariables ?? []).filter(({ key }) => isUsedBy(method, key));
+  if (missing.length > 0) {
+    throw new VivariumError(
+      'CONFIG_INVALID',
+      `The execution method "${method}" cannot be used: ${missing.map((one) => `${one.key}: ${describeUnset(one)}`).join('; ')}.`,
+    );
+  }
+  const unenforceable = listsWithout(method, execution.modes);
+  if (unenforceable.length > 0) {
+    throw new VivariumError(
+      'CONFIG_INVALID',
+      `The execution method "${method}" cannot be used: ${unenforceable.map(({ key, text }) => `${key}: ${text}`).join('; ')}.`,
+    );
+  }
   const framework = { ...configuration.framework, execution: { ...execution, execution_method: method } };
   return deepFreeze({ ...configuration, framework });
+}
+
+/** The lists of hosts that a method cannot enforce. They are refused, not weakened. */
+function listsWithout(
+  method: ExecutionMethod,
+  modes: Configuration['framework']['execution']['modes'],
+): { readonly key: string; readonly text: string }[] {
+  const listed = EXECUTION_MODES.filter((mode) => method !== 'local' && typeof modes[mode].network === 'object');
+  return listed.map((mode) => ({
+    key: `framework.execution.modes.${mode}.network`,
+    text: 'only the execution method "local" can hold code to a list of hosts: use that method, or write true or false here',
+  }));
+}
+
+/** The section of a method is used by that method alone. Everything else always is. */
+function isUsedBy(method: ExecutionMethod, key: string): boolean {
+  return EXECUTION_METHODS.every((other) => other === method || !key.startsWith(`framework.execution.${other}.`));
+}
+
+function describeUnset({ variable }: UnsetVariable): string {
+  return `the environment variable ${variable} is not set: set it, or write \${${variable}:-default}`;
 }
 
 function parseConfiguration(
@@ -56,14 +92,37 @@ function parseConfiguration(
 ): Configuration {
   if (text.length > MAX_BYTES) throw invalid(name, [{ text: `it is longer than ${MAX_BYTES} characters` }]);
   const document = new ConfigDocument(text, environment);
-  if (document.problems.length > 0) throw invalid(name, document.problems);
+  const unset = document.unset.map((one) => ({ line: one.line, key: one.key, text: describeUnset(one) }));
+  if (document.problems.length > 0) throw invalid(name, [...document.problems, ...unset]);
   const content = withoutForeign(withoutEmptyKeys(readContent(document, name)), (key, note) =>
     onWarning(`line ${document.lineOf(key.split('.')) ?? '?'} of ${name}: ${key}: ${note}.`),
   );
   const parsed = ConfigurationSchema.safeParse(content);
   const again = parsed.success ? parsed : ConfigurationSchema.safeParse(convertText(content, parsed.error, document));
-  if (again.success) return deepFreeze(again.data);
-  throw invalid(name, problemsOf(again.error, document, namesIn(keysOf(ConfigurationSchema))));
+  if (!again.success) {
+    throw invalid(name, [...unset, ...problemsOf(again.error, document, namesIn(keysOf(ConfigurationSchema)))]);
+  }
+  const { execution_method: method } = again.data.framework.execution;
+  const missing = unset.filter(({ key }) => isUsedBy(method, key));
+  const unenforceable = listsWithout(method, again.data.framework.execution.modes).map(({ key, text: problem }) => ({
+    line: document.lineOf(key.split('.')),
+    key,
+    text: problem,
+  }));
+  if (missing.length + unenforceable.length > 0) throw invalid(name, [...missing, ...unenforceable]);
+  return deepFreeze({
+    ...withServerToken(again.data, environment['JUPYTER_TOKEN']),
+    ...(unset.length > 0 && { unsetVariables: document.unset }),
+  });
+}
+
+/** A Jupyter server takes its token from the variable JUPYTER_TOKEN, so a client with the same variable has it too. */
+function withServerToken(configuration: Configuration, token: string | undefined): Configuration {
+  const { framework } = configuration;
+  const { container } = framework.execution;
+  if (!token || container.jupyter_token !== undefined) return configuration;
+  const execution = { ...framework.execution, container: { ...container, jupyter_token: token } };
+  return { ...configuration, framework: { ...framework, execution } };
 }
 
 function warn(text: string): void {
@@ -82,7 +141,8 @@ function readContent(document: ConfigDocument, name: string): unknown {
 function convertText(content: unknown, error: Parameters<typeof problemsOf>[0], document: ConfigDocument): unknown {
   const converted = structuredClone(content);
   for (const issue of error.issues) {
-    if (issue.code !== 'invalid_type' || !document.interpolated.has(issue.path.map(String).join('.'))) continue;
+    const isOfWrongType = issue.code === 'invalid_type' || issue.code === 'invalid_union';
+    if (!isOfWrongType || !document.interpolated.has(issue.path.map(String).join('.'))) continue;
     const last = issue.path.at(-1);
     const section = issue.path
       .slice(0, -1)

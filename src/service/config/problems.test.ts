@@ -43,6 +43,7 @@ describe('a value outside its bounds is refused under its full name', () => {
     [`${EXECUTION}.local.mounts.0.target`, 5],
     [`${EXECUTION}.code_generator`, ''],
     [`${EXECUTION}.modes.read_only.network`, 'no'],
+    [`${EXECUTION}.modes.read_only.network`, { alow: ['api.example.com'] }],
     [`${EXECUTION}.modes.write_access.environment.A`, 5],
     ['execution_control.limits.graph_recursion_limit', 0],
     ['control_system.patterns.mode', 'add'],

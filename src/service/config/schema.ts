@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { Network } from '../../config.ts';
+import type { UnsetVariable } from './document.ts';
 
 /** Where code runs: in sandboxed sessions on this machine, or on a Jupyter server. */
 export const EXECUTION_METHODS = ['local', 'container'] as const;
@@ -29,10 +31,9 @@ const PythonExecutor = z.strictObject({
 });
 
 const modeShape = {
-  network: z
-    .boolean()
-    .default(false)
-    .describe('Whether sessions in this mode have the network; the sandbox enforces it'),
+  network: Network.default(false).describe(
+    'What sessions in this mode reach: `false`, `true`, or listed hosts (`allow`, `deny`, `log`)',
+  ),
   environment: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/u, 'must be the name of a variable'), z.string())
     .default({})
@@ -57,7 +58,7 @@ const WriteAccessMode = z.strictObject({
 });
 
 const Port = z.int().min(1).max(65_535);
-const Token = Text.optional().describe('Its token; write `${JUPYTER_TOKEN}`, not the token');
+const Token = Text.optional().describe('Its token; by default the variable `JUPYTER_TOKEN`, if it is set');
 const Scheme = z.enum(['http', 'https']);
 
 /** A separate server for one mode. */
@@ -150,6 +151,16 @@ const PatternList = z.array(Pattern).max(500);
 
 const ControlSystem = z.strictObject({
   writes_enabled: z.boolean().default(true).describe('False: no execution may write, whatever else is set'),
+  limits_checking: z
+    .strictObject({
+      enabled: z.boolean().default(false).describe('Check values against limits before they are written'),
+      database_path: Text.optional().describe('JSON file with the limits of each channel; see below'),
+      allow_unlisted_channels: z
+        .boolean()
+        .default(false)
+        .describe('Whether channels that it does not list may be written'),
+    })
+    .prefault({}),
   patterns: z
     .strictObject({
       mode: z
@@ -221,7 +232,11 @@ export const ConfigurationSchema = z.strictObject({
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-export type Configuration = DeepReadonly<z.infer<typeof ConfigurationSchema>>;
+/** The content of the file, complete with all defaults. */
+export type Configuration = DeepReadonly<z.infer<typeof ConfigurationSchema>> & {
+  /** Variables that were not set when the file was read, in sections that only another execution method uses. */
+  readonly unsetVariables?: readonly UnsetVariable[];
+};
 export type ModeConfiguration = Configuration['framework']['execution']['modes'][ExecutionMode];
 
 /** A key of the configuration, for documentation and messages. */

@@ -1,22 +1,25 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import type { ConfigInput } from '../../config.ts';
+import type { ConfigInput, NetworkSetting, ServerAddress } from '../../config.ts';
+import { createHost, createUsualHost } from '../../create-host.ts';
 import type { Host } from '../../host/host.ts';
-import { createHost } from '../../host/local/local-host.ts';
 import type { Configuration, ExecutionMethod, ExecutionMode } from '../config/schema.ts';
-import { ContainerConfigurationError } from '../api/failures.ts';
 import type { SandboxFacts } from '../generation/generator.ts';
 import { wallsOf, type RunAccess } from './run-access.ts';
 import { readOnlyNotice } from './read-only-notice.ts';
 import { endpointOf } from '../config/addresses.ts';
+import { channelLimits } from './channel-limits.ts';
+import { kernelsFor } from './kernels.ts';
 import type { CodeExecutor, Job } from './job.ts';
 import { SessionExecutor } from './session-executor.ts';
 
-/** Settings of the host on this machine. */
-export type HostSettings = Omit<ConfigInput, 'dataDir'>;
+/** Settings of the host on this machine, or the server that has the sessions instead. */
+export type HostSettings = Omit<ConfigInput, 'dataDir'> | ServerAddress;
 
 interface ExecutorsOptions {
   readonly dataDir: string;
+  /** What relative paths in the configuration are relative to. */
+  readonly baseDir: string;
   /** Settings of the service's own host. They take precedence over the configuration. */
   readonly settings: HostSettings;
   /** A host of the caller, used instead of the service's own. */
@@ -74,8 +77,8 @@ export class Executors implements AsyncDisposable {
     if (method === 'container') return { timeoutSeconds };
     const { environment } = await this.local();
     const libraries = Object.keys(environment.libraries);
-    const hasNetwork = Object.values(execution.modes).every(({ network }) => network);
-    return { timeoutSeconds, pythonVersion: environment.version, libraries, hasNetwork };
+    const reach = reachOf(Object.values(execution.modes).map(({ network }) => network));
+    return { timeoutSeconds, pythonVersion: environment.version, libraries, ...reach };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -89,6 +92,7 @@ export class Executors implements AsyncDisposable {
       readOnlyNotice(this.#configuration, { approved: approvedKinds });
     return new SessionExecutor({
       open,
+      limits: () => channelLimits(this.#configuration, this.#options.baseDir),
       mounts: method === 'local' ? mounts : [],
       memoryMb,
       notice,
@@ -99,20 +103,28 @@ export class Executors implements AsyncDisposable {
   async #openLocal(): Promise<Host> {
     const { shared, dataDir, settings } = this.#options;
     if (shared !== undefined) return shared;
+    if ('url' in settings) return createHost(settings);
     const { python_env_path: environmentPath } = this.#configuration.framework.execution.local;
-    return createHost({
-      dataDir,
-      ...(environmentPath !== undefined && { python: pythonIn(environmentPath) }),
-      ...settings,
-    });
+    const python = environmentPath !== undefined && settings.environment === undefined;
+    const local = { dataDir, ...(python && { python: pythonIn(environmentPath) }), ...settings };
+    return Object.keys(settings).length === 0 ? createUsualHost(local) : createHost(local);
   }
 
   async #openContainer(mode: ExecutionMode): Promise<Host> {
     const { url, token } = endpointOf(this.#configuration, mode);
-    if (token === undefined) throw noToken();
-    const jupyter = { url, token, kernelName: this.#configuration.framework.execution.modes[mode].kernel_name };
+    const kernelName = kernelsFor(this.#configuration.framework.execution.modes[mode].kernel_name);
+    const jupyter = { url, kernelName, ...(token !== undefined && { token }) };
     return createHost({ dataDir: this.#options.dataDir, engine: { jupyter } });
   }
+}
+
+/** What code reaches in every mode: which one it will run in is known only when it is written. */
+function reachOf(networks: readonly NetworkSetting[]): Pick<SandboxFacts, 'hasNetwork' | 'hosts'> {
+  if (networks.includes(false)) return { hasNetwork: false };
+  const [first, ...others] = networks.filter((network) => typeof network === 'object');
+  if (first === undefined) return { hasNetwork: true };
+  const hosts = first.allow.filter((host) => others.every(({ allow }) => allow.includes(host)));
+  return hosts.length === 0 ? { hasNetwork: false } : { hasNetwork: true, hosts };
 }
 
 /** The configuration may name the directory of an environment or its interpreter. */
@@ -120,10 +132,4 @@ function pythonIn(environmentPath: string): string {
   return statSync(environmentPath, { throwIfNoEntry: false })?.isDirectory() === true
     ? path.join(environmentPath, 'bin', 'python')
     : environmentPath;
-}
-
-function noToken(): ContainerConfigurationError {
-  return new ContainerConfigurationError(
-    'framework.execution.container has no jupyter_token for this server. A server without a token would run code for anybody. Start it with a token, and set jupyter_token: "${JUPYTER_TOKEN}" in the section that names the server.',
-  );
 }

@@ -124,7 +124,7 @@ describe('An error of the machinery', () => {
     expect(machineryFailure(new VivariumError('JUPYTER_UNREACHABLE', 'x'), container, {})).toMatchObject(container);
   });
 
-  test('that is not ours is left to whoever threw it', () => {
+  test('that is not ours is thrown on as it is', () => {
     for (const error of [new TypeError('bug'), 'text', undefined]) {
       expect(machineryFailure(error, container, {})).toBeNull();
     }

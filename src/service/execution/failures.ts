@@ -3,6 +3,7 @@ import { describeOutcome } from '../../execution/description.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { JobResult } from './job.ts';
 import {
+  ChannelLimitsViolationError,
   CodeRuntimeError,
   ContainerConfigurationError,
   ContainerConnectivityError,
@@ -27,6 +28,7 @@ export function failureOf(
     case 'succeeded':
       return null;
     case 'raised':
+      if (error?.name === LIMITS_VIOLATION) return limitsViolation(error.value, facts);
       return runtime(describeError(error, python));
     case 'timed-out':
       return new ExecutionTimeoutError(
@@ -38,6 +40,17 @@ export function failureOf(
     case 'cancelled':
       return runtime(`${describeOutcome(outcome, 'The code')}.`);
   }
+}
+
+/** The exception of the payload `channel_limits`. Its text begins with the kind of violation. */
+export const LIMITS_VIOLATION = 'ChannelLimitsViolation';
+
+function limitsViolation(text: string, facts: FailureFacts): ChannelLimitsViolationError {
+  const [violationType = ''] = /^[A-Z_]+/u.exec(text) ?? [];
+  return new ChannelLimitsViolationError(
+    `${text}. The request ends here: no other code is tried. Ask for a value within the limits, or have an operator change them.`,
+    { violationType, ...facts },
+  );
 }
 
 /** How Python, and libraries with optional dependencies, report a missing module. */

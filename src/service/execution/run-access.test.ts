@@ -11,8 +11,19 @@ test('a reviewer is told what the sandbox enforces', () => {
   );
 });
 
+test('a reviewer is told which hosts a list has', () => {
+  const list = { allow: ['gateway.example.org:5064', '10.0.0.0/8:22'], deny: ['10.0.0.1'], log: true };
+  expect(describeAccess({ ...CLOSED, network: list }, 'write_access')).toBe(
+    'The sandbox confines it. It reaches these hosts and no others: gateway.example.org:5064, 10.0.0.0/8:22, except 10.0.0.1 (modes.write_access.network). Mounts are read-only.',
+  );
+  const many = { ...list, allow: Array.from({ length: 500 }, (_, index) => `h${index}.test`), deny: [] };
+  expect(describeAccess({ ...CLOSED, network: many }, 'write_access')).toContain('h19.test, 480 more (modes');
+  expect(describeAccess({ ...CLOSED, network: { ...list, allow: [] } }, 'write_access')).toContain('No network.');
+});
+
 test.for([
   ['an open network', { ...CLOSED, network: true }],
+  ['a list of hosts', { ...CLOSED, network: { allow: ['gateway.example.org'], deny: [], log: true } }],
   ['a Jupyter server', { ...CLOSED, walls: 'server' }],
   ['no sandbox', { ...CLOSED, walls: 'none' }],
 ] as const)('with %s, reading and writing are not separated, and the reviewer is told', ([, access]) => {

@@ -1,3 +1,4 @@
+import type { NetworkSetting } from '../../config.ts';
 import type { Isolation } from '../../execution/isolation.ts';
 import type { ExecutionMode } from '../config/schema.ts';
 
@@ -5,8 +6,8 @@ import type { ExecutionMode } from '../config/schema.ts';
 export interface RunAccess {
   /** Who confines the session: our sandbox, a Jupyter server in its own way, or nobody. */
   readonly walls: 'sandbox' | 'server' | 'none';
-  /** Whether the operator gave this mode the network. Only a sandbox takes it away. */
-  readonly network: boolean;
+  /** What the operator lets this mode reach. Only a sandbox takes the rest away. */
+  readonly network: NetworkSetting;
   /** Directories outside of the workspace that the run may write to. */
   readonly writable: readonly string[];
 }
@@ -25,14 +26,15 @@ export function wallsOf({ level }: Pick<Isolation, 'level'>): RunAccess['walls']
 
 /** Says to a reviewer what confines the code, and what does not. */
 export function describeAccess({ walls, network, writable }: RunAccess, mode: ExecutionMode): string {
-  const isOpen = network || walls !== 'sandbox';
+  const isOpen = network !== false || walls !== 'sandbox';
   return [
     REACH[walls],
-    ...(walls !== 'sandbox' ? [] : [network ? `It has the network: modes.${mode}.network allows it.` : 'No network.']),
-    ...(walls !== 'sandbox' ? [] : [mountsText(writable)]),
+    ...(walls !== 'sandbox' ? [] : [networkText(network, mode), mountsText(writable)]),
     ...(isOpen && mode === 'read_only' ? [NOT_SEPARATED] : []),
   ].join(' ');
 }
+
+const MAX_SHOWN = 20;
 
 const REACH = {
   sandbox: 'The sandbox confines it.',
@@ -43,6 +45,21 @@ const REACH = {
 /** A process that can reach a control system can write to it. No code in that process can prevent this. */
 const NOT_SEPARATED =
   'The mode read_only does not stop a write over the network: only access rules of the control system or a read-only gateway do.';
+
+function networkText(network: NetworkSetting, mode: ExecutionMode): string {
+  if (network === false) return 'No network.';
+  if (network === true) return `It has the network: modes.${mode}.network allows it.`;
+  const { allow, deny } = network;
+  const except = deny.length > 0 ? `, except ${some(deny)}` : '';
+  return allow.length === 0
+    ? 'No network.'
+    : `It reaches these hosts and no others: ${some(allow)}${except} (modes.${mode}.network).`;
+}
+
+function some(entries: readonly string[]): string {
+  const more = entries.length - MAX_SHOWN;
+  return [...entries.slice(0, MAX_SHOWN), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
 
 function mountsText(writable: readonly string[]): string {
   return writable.length === 0 ? 'Mounts are read-only.' : `It may write to ${writable.join(', ')}.`;

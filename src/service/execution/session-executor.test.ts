@@ -11,7 +11,8 @@ import { loadConfiguration } from '../config/load.ts';
 import { WorkflowError } from '../api/failures.ts';
 import { parseTypes } from '../results/actual-type.ts';
 import { Executors } from './executors.ts';
-import { fullResults, NOTE_WORKSPACE } from './full-results.ts';
+import { NOTE_WORKSPACE } from '../../host/whole-value.ts';
+import { fullResults } from './full-results.ts';
 import type { Job } from './job.ts';
 import { readOnlyNotice } from './read-only-notice.ts';
 import { SessionExecutor, type SessionExecutorOptions } from './session-executor.ts';
@@ -225,6 +226,7 @@ describe('Executors', () => {
   const start = async (text: string, shared: Host | null = host): Promise<Executors> => {
     const configuration = await loadConfiguration({ text: `approval: {}\n${text}`, environment: {} });
     return new Executors(configuration, {
+      baseDir: directory,
       dataDir: path.join(directory, 'own'),
       settings: { preload: [] },
       shared: shared ?? undefined,
@@ -243,19 +245,16 @@ describe('Executors', () => {
     expect((await online.sandbox('local')).hasNetwork).toBe(true);
     await using half = await start('framework: { execution: { modes: { read_only: { network: true } } } }');
     expect((await half.sandbox('local')).hasNetwork).toBe(false);
+    const modes =
+      '{ read_only: { network: { allow: [a.test, b.test] } }, write_access: { network: { allow: [b.test] } } }';
+    await using listed = await start(`framework: { execution: { modes: ${modes} } }`);
+    expect(await listed.sandbox('local')).toMatchObject({ hasNetwork: true, hosts: ['b.test'] });
   });
 
   test('have one executor for this machine, and one for each mode of a server', async () => {
     await using executors = await start('');
     expect(executors.executor('local', 'read_only')).toBe(executors.executor('local', 'write_access'));
     expect(executors.executor('container', 'read_only')).not.toBe(executors.executor('container', 'write_access'));
-  });
-
-  test('refuse a server without a token', async () => {
-    await using executors = await start('');
-    await expect(executors.executor('container', 'read_only').run(job('1'))).rejects.toThrow(
-      'framework.execution.container has no jupyter_token for this server. A server without a token would run code for anybody.',
-    );
   });
 
   test('do not close a host that is not theirs, and close their own', async () => {

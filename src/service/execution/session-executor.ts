@@ -1,7 +1,9 @@
+import type { NetworkSetting } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Execution, Json } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
 import type { FileList, Session } from '../../host/session.ts';
+import { NOTE_WORKSPACE } from '../../host/whole-value.ts';
 import { Transcript } from '../../execution/transcript.ts';
 import { readPayload } from '../../engine/python-files.ts';
 import { Once } from '../../once.ts';
@@ -10,7 +12,7 @@ import { WorkflowError } from '../api/failures.ts';
 import { parseTypes, typesProbe, TYPES_VARIABLE } from '../results/actual-type.ts';
 import type { CodeExecutor, Job, JobResult, LeftFile } from './job.ts';
 import { unanswered } from './unanswered.ts';
-import { NOTE_WORKSPACE, fullResults } from './full-results.ts';
+import { fullResults } from './full-results.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 const ATTEMPTS_VARIABLE = '_vivarium_attempts';
@@ -25,6 +27,8 @@ export interface SessionExecutorOptions {
   readonly isSandboxed: boolean;
   /** Init code for read-only runs: it tells code that writes what to do instead. It enforces nothing; the sandbox does. */
   readonly notice: (job: Job) => Promise<string>;
+  /** Init code for runs that may write: it checks values against the limits of their channels. Null for none. */
+  readonly limits?: () => Promise<string | null>;
 }
 
 /** Runs each job in its own session. */
@@ -50,7 +54,7 @@ export class SessionExecutor implements CodeExecutor {
     const host = await this.host();
     await using session = await this.#openSession(host, job);
     for (const file of job.files) await session.files.upload(file.name, file.read());
-    if (job.context !== null) await session.setContext(job.context);
+    await session.setContext(job.context ?? {}); // the model was told that it is there
     const before = job.isPreview ? await session.files.list() : null;
     const startedAt = new Date().toISOString();
     const transcript = await stream(session, job);
@@ -75,10 +79,12 @@ export class SessionExecutor implements CodeExecutor {
 
   async #openSession(host: Host, job: Job): Promise<Session> {
     const isReadOnly = job.mode === 'read_only';
+    const limits = isReadOnly ? null : ((await this.#options.limits?.()) ?? null);
     return host.createSession({
       initCode: [
         NOTE_WORKSPACE,
         ...(isReadOnly ? [await this.#options.notice(job)] : []),
+        ...(limits === null ? [] : [limits]),
         ...(job.isPreview ? [await effectsListener()] : []),
       ].join('\n'),
       limits: { timeoutMs: job.timeoutMs, ...(this.#options.isSandboxed && { memoryMb: this.#options.memoryMb }) },
@@ -86,10 +92,15 @@ export class SessionExecutor implements CodeExecutor {
         ...mount,
         writable: mount.writable && !isReadOnly && !job.isPreview,
       })),
-      network: this.#options.isSandboxed && job.settings.network && !job.isPreview,
-      environment: job.settings.environment,
+      network: !job.isPreview && this.#networkOf(job),
+      env: job.settings.environment,
       echo: 'none',
     });
+  }
+
+  /** A list goes to every host: one that cannot enforce it refuses the session. */
+  #networkOf({ settings: { network } }: Job): NetworkSetting {
+    return typeof network === 'object' ? network : this.#options.isSandboxed && network;
   }
 
   async #askForTypes(session: Session, { expected }: Job): Promise<Json | undefined> {

@@ -106,7 +106,7 @@ describe('foreign text in a prompt', () => {
   test('on one line has no line breaks, and says where it was cut', () => {
     expect(oneLine('  a\n\tb\r\n c ', 100)).toBe('a b c');
     expect(oneLine('abcdef', 6)).toBe('abcdef');
-    expect(oneLine('abcdefg', 6)).toBe('abcdef…');
+    expect(oneLine('abcdefg', 6)).toBe('abcde…');
     expect(oneLine('\u001b[2Jx', 100)).not.toContain('\u001b');
   });
 });

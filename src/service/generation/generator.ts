@@ -23,6 +23,8 @@ export interface SandboxFacts {
   readonly pythonVersion?: string;
   readonly libraries?: readonly string[];
   readonly hasNetwork?: boolean;
+  /** The only hosts that code reaches, written as in `network.allow`. */
+  readonly hosts?: readonly string[];
   readonly timeoutSeconds?: number;
   /** Files in the current directory. */
   readonly files?: readonly { readonly name: string; readonly sizeBytes: number }[];

@@ -49,7 +49,9 @@ test('the prompt says of the sandbox what is known of it, and no more', () => {
   for (const fact of ['Python 3.12.1', 'numpy, pandas', 'There is no network', '600 seconds']) {
     expect(system).toContain(fact);
   }
-  expect(buildPrompt(request, []).system).not.toMatch(/network|seconds|numpy/);
+  const listed = buildPrompt(request, [], { hasNetwork: true, hosts: ['api.example.com', '10.0.0.5:5432'] }).system;
+  expect(listed).toContain('Only these hosts can be reached: api.example.com, 10.0.0.5:5432.');
+  expect(buildPrompt(request, []).system).not.toMatch(/network|hosts|seconds|numpy/);
 });
 
 test('O-52 the last three failures are shown with code, traceback and issues, oldest first', () => {

@@ -18,6 +18,7 @@ const MAX_EXPECTED = 100;
 const MAX_NAME_CHARS = 200;
 const MAX_CONTEXT_CHARS = 12_000;
 const MAX_LIBRARIES = 60;
+const MAX_HOSTS = 60;
 const SHOWN_FAILURES = 3;
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_CODE_CHARS = 6_000;
@@ -58,7 +59,8 @@ function rules(sandbox: SandboxFacts): string {
   return lines.map((line, index) => (index === 0 ? `${line}\n` : `${index}. ${line}`)).join('\n');
 }
 
-function sandboxRules({ pythonVersion, libraries, hasNetwork, timeoutSeconds, files = [] }: SandboxFacts): string[] {
+function sandboxRules(facts: SandboxFacts): string[] {
+  const { pythonVersion, libraries, hasNetwork, hosts, timeoutSeconds, files = [] } = facts;
   const python = pythonVersion === undefined ? 'Python' : `Python ${pythonVersion}`;
   return [
     ...(libraries === undefined
@@ -67,6 +69,7 @@ function sandboxRules({ pythonVersion, libraries, hasNetwork, timeoutSeconds, fi
           `The code runs on ${python} in a sandbox, with the standard library and: ${libraries.slice(0, MAX_LIBRARIES).join(', ') || 'nothing else'}. Nothing else is there and nothing can be installed.`,
         ]),
     ...(hasNetwork === false ? ['There is no network: fetch nothing.'] : []),
+    ...(hosts === undefined ? [] : [`Only these hosts can be reached: ${hosts.slice(0, MAX_HOSTS).join(', ')}.`]),
     'Nobody can type anything: never call `input()`. Only files in the current directory can be written.',
     ...(files.length === 0 ? [] : [`The user gave these files, in the current directory: ${listFiles(files)}.`]),
     ...(timeoutSeconds === undefined ? [] : [`The run is stopped after ${timeoutSeconds} seconds.`]),

@@ -2,7 +2,8 @@
 import { fenced } from '../../notebook/text.ts';
 
 import { shorten } from '../../text/excerpt.ts';
-import { cleanText, inLine } from '../../text/visible.ts';
+import { inLine } from '../../text/in-line.ts';
+import { cleanText } from '../../text/visible.ts';
 
 export interface QuoteOptions {
   readonly maxChars: number;

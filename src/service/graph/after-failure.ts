@@ -25,6 +25,7 @@ export interface NodeFailure {
   readonly execution?: Execution | undefined;
   readonly outputs?: readonly TranscriptItem[] | undefined;
   readonly startedAt?: string | undefined;
+  readonly python?: string | undefined;
 }
 
 /** Retries after a failure, or ends the request and writes its record. */
@@ -155,13 +156,15 @@ async function recordEnd(
   failed: NodeFailure,
   failure: ExecutionFailure,
 ): Promise<void> {
-  const { error, execution, outputs, startedAt } = failed;
+  const { error, execution, outputs, startedAt, python } = failed;
   const record = await dependencies.record(state);
   await record.recordFailure({
     failure: { ...failure, isInfrastructure: error.category === 'infrastructure' },
     ...(state.code !== '' && {
       attempt: attemptOf(state, 'execution_failed', { error: error.message, ...(execution && { execution }) }),
     }),
+    executionMethod: state.method,
+    ...(python !== undefined && { python }),
     ...(state.verdict && { executionMode: state.verdict.mode }),
     ...(outputs && { outputs }),
     ...(startedAt !== undefined && { startedAt: new Date(startedAt) }),

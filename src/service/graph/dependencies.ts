@@ -22,7 +22,7 @@ export interface Dependencies {
   readonly record: (state: ServiceState) => Promise<ExecutionRecord>;
 }
 
-/** What a node reports while it works, to whoever streams the graph. */
+/** Progress of a node, for callers that stream the graph. */
 export type Progress =
   | { readonly type: 'status'; readonly stage: ProgressStage; readonly text: string }
   | { readonly type: 'token'; readonly text: string }

@@ -1,7 +1,8 @@
 import type { LangGraphRunnableConfig } from '@langchain/langgraph';
 import { readKeptRun } from '../approval/kept-run.ts';
-import { failureOf } from '../execution/failures.ts';
+import { failureOf, LIMITS_VIOLATION } from '../execution/failures.ts';
 import type { FinishedRun, Job } from '../execution/job.ts';
+import { kernelNote } from '../execution/kernels.ts';
 import { ResultsInvalidError } from '../api/failures.ts';
 import type { ExecutionRecord } from '../records/record.ts';
 import { parseTypes } from '../results/actual-type.ts';
@@ -11,8 +12,8 @@ import { auditEntryOf, report, type Dependencies } from './dependencies.ts';
 import type { JudgedState, ServiceState, Update } from './state.ts';
 import type { InputFile } from '../records/inputs.ts';
 
-/** The exception that the read-only notice raises. The session reports it, so it is not proof. */
-const REFUSED = 'WriteRefused';
+/** The exceptions that refuse writes. The session reports them, so they are not proof. */
+const REFUSED: readonly string[] = ['WriteRefused', LIMITS_VIOLATION];
 const MAX_SOURCE = 8000;
 
 /** Runs the code, checks its results against what was expected, and writes the record. */
@@ -30,6 +31,8 @@ export async function execute(
     const committed = await commitPreview(judged, record);
     const ran =
       committed ?? (await dependencies.executor(state.method, verdict.mode).run(jobOf(dependencies, judged, config)));
+    for (const text of kernelNotes(dependencies, judged, ran))
+      report(config, { type: 'status', stage: 'execution', text });
     await audit(dependencies, judged, committed === null ? 'executed' : 'committed', ran);
     if (ran.execution.outcome.status === 'cancelled') config.signal?.throwIfAborted();
     return await conclude(dependencies, judged, record, ran);
@@ -55,7 +58,7 @@ async function audit(
   const { mode } = state.verdict;
   const entry = auditEntryOf(state);
   await dependencies.storage.audit.append({ ...entry, action, details: { mode, outcome: outcome.status } });
-  if (error?.name !== REFUSED) return;
+  if (error === undefined || !REFUSED.includes(error.name)) return;
   const source = { source: state.code.slice(0, MAX_SOURCE), source_truncated: state.code.length > MAX_SOURCE };
   const details = { layer: 'runtime', mode, trigger: error.value.slice(0, 1000), ...source };
   await dependencies.storage.audit.append({ ...entry, action: 'refused', details });
@@ -78,7 +81,13 @@ async function conclude(
 ): Promise<Update> {
   const { startedAt, execution, outputs, resultTypes } = ran;
   const { request, attempt, folder, verdict } = state;
-  const details = { executionMode: verdict.mode, outputs, startedAt: new Date(startedAt) };
+  const details = {
+    executionMode: verdict.mode,
+    executionMethod: state.method,
+    python: ran.python,
+    outputs,
+    startedAt: new Date(startedAt),
+  };
   const error = failureOf(ran, attempt, { folderPath: folder });
   if (error !== null) {
     await record.recordAttempt(attemptOf(state, 'execution_failed', { error: error.message, execution }), details);
@@ -97,7 +106,7 @@ async function conclude(
     { ...attemptOf(state, 'succeeded'), execution },
     { ...details, results },
   );
-  const analysisWarnings = [...verdict.warnings, ...notes];
+  const analysisWarnings = [...verdict.warnings, ...notes, ...kernelNotes(dependencies, state, ran)];
   const result = {
     executionResult,
     generatedCode: state.code,
@@ -106,6 +115,13 @@ async function conclude(
     analysisWarnings,
   };
   return { next: 'end', outcome: { status: 'succeeded', result } };
+}
+
+/** Says so if another kernel than the configured one ran the code. */
+function kernelNotes(dependencies: Dependencies, { method, verdict }: JudgedState, ran: FinishedRun): string[] {
+  const { modes } = dependencies.configuration.framework.execution;
+  const note = kernelNote(method, modes[verdict.mode], ran.python);
+  return note === null ? [] : [note];
 }
 
 /** The job that runs the code of a request. */

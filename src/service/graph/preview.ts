@@ -39,7 +39,7 @@ export async function preview(
     leftFiles,
     text: forModel(execution, { maxChars: 3000 }),
     secrets: dependencies.configuration.framework.execution.modes[state.verdict.mode].environment,
-    isWiderThanPreview: access.network || access.writable.length > 0,
+    isWiderThanPreview: access.network !== false || access.writable.length > 0,
     writesToControlSystem: state.verdict.approvedKinds.includes('domain-write'),
   });
   if (!effects.isComplete) return { effects, previewSha256: null };

@@ -14,6 +14,8 @@ export interface SavedFiles {
 
 /** For all files of one run together. */
 const MAX_BYTES = 512 * 2 ** 20;
+/** Characters of a path in a sentence. */
+const MAX_SHOWN = 500;
 
 /** Copies the files that this run wrote, and removes those of an earlier run. */
 export async function saveFiles(
@@ -27,9 +29,11 @@ export async function saveFiles(
   const errors: string[] = [];
   let room = MAX_BYTES;
   for (const file of execution?.files ?? []) {
-    const found = await contentOf(file, room, openArtifact);
+    const found = folder.hasRoomFor(FOLDERS.files, file.path)
+      ? await contentOf(file, room, openArtifact)
+      : { problem: 'its path is too long' };
     if ('problem' in found) {
-      errors.push(`${file.path} is not kept: ${found.problem}.`);
+      errors.push(`${file.path.slice(0, MAX_SHOWN)} is not kept: ${found.problem}.`);
       continue;
     }
     room -= file.sizeBytes;

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -7,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { HeldDirectory } from '../../workspace/held-directory.ts';
 import { errnoOf } from '../../workspace/errno.ts';
 import { closing } from '../../workspace/file-source.ts';
-import { parsePath } from '../../workspace/names.ts';
+import { MAX_PATH_BYTES, parsePath } from '../../workspace/names.ts';
 import { ServiceConfigurationError } from '../api/failures.ts';
 import { folderName, FOLDERS, isRecordPath, monthOf, type RecordSubfolder } from './names.ts';
 
@@ -36,11 +35,11 @@ export class RecordFolder {
       const month = monthOf(time);
       await mkdir(root, { recursive: true, mode: MODE });
       const realRoot = await realpath(root);
-      await makeDirectory(path.join(realRoot, month));
-      HeldDirectory.open(path.join(realRoot, month))[Symbol.dispose](); // fails if it is a link
-      const relative = await makeFresh(realRoot, month, () => folderName(time, name, randomBytes(4).toString('hex')));
-      await mkdir(path.join(realRoot, relative, FOLDERS.attempts), { mode: MODE });
-      return new RecordFolder(realRoot, relative);
+      using directory = HeldDirectory.reach(path.join(realRoot, month), MODE); // fails if it is a link
+      const fresh = makeFresh(directory, () => folderName(time, name, randomBytes(4).toString('hex')));
+      using folder = directory.child(fresh);
+      folder.makeDirectory(FOLDERS.attempts, MODE);
+      return new RecordFolder(realRoot, path.join(month, fresh));
     });
   }
 
@@ -52,8 +51,8 @@ export class RecordFolder {
       });
       const relative = path.relative(realRoot, await realpath(path.resolve(realRoot, folder)));
       if (!isRecordPath(relative)) throw notARecord(folder, root);
-      HeldDirectory.open(path.join(realRoot, relative))[Symbol.dispose]();
-      await makeDirectory(path.join(realRoot, relative, FOLDERS.attempts));
+      using directory = HeldDirectory.reach(path.join(realRoot, relative));
+      makeIfMissing(directory, FOLDERS.attempts);
       return new RecordFolder(realRoot, relative);
     });
   }
@@ -63,8 +62,7 @@ export class RecordFolder {
     using _ = closing(content);
     const target = path.join(this.path, subfolder ?? '', name);
     return await explained(target, async () => {
-      if (subfolder !== undefined) await makeDirectory(path.join(this.path, subfolder));
-      using directory = this.#hold(subfolder);
+      using directory = this.#hold(subfolder, makeIfMissing);
       await put(directory, name, content);
       return target;
     });
@@ -76,15 +74,19 @@ export class RecordFolder {
     const { parents, name } = parsePath(inner);
     const target = path.join(this.path, subfolder, ...parents, name);
     return await explained(target, async () => {
-      await mkdir(path.dirname(target), { recursive: true, mode: MODE });
       using stack = new DisposableStack();
-      const steps = [subfolder, ...parents].reduce(
-        (from, step) => stack.use(from.child(step)),
-        stack.use(this.#hold()),
-      );
-      await put(steps, name, content);
+      const directory = [subfolder, ...parents].reduce((from, step) => {
+        makeIfMissing(from, step);
+        return stack.use(from.child(step));
+      }, stack.use(this.#hold()));
+      await put(directory, name, content);
       return target;
     });
+  }
+
+  /** Whether people could open a file of this path in a sub-folder. */
+  hasRoomFor(subfolder: RecordSubfolder, inner: string): boolean {
+    return Buffer.byteLength(path.join(this.path, subfolder, inner)) < MAX_PATH_BYTES;
   }
 
   writeJson(name: string, content: unknown): Promise<string> {
@@ -132,17 +134,24 @@ export class RecordFolder {
 
   /** Removes a sub-folder and everything in it. If it is a link, only the link is removed. */
   removeAll(subfolder: RecordSubfolder): void {
-    rmSync(path.join(this.path, subfolder), { recursive: true, force: true });
+    try {
+      using folder = this.#hold();
+      folder.removeAll(subfolder);
+    } catch (error) {
+      throw failure(path.join(this.path, subfolder), error);
+    }
   }
 
-  #hold(subfolder?: RecordSubfolder): HeldDirectory {
-    const folder = HeldDirectory.open(this.path);
-    if (subfolder === undefined) return folder;
-    try {
-      return folder.child(subfolder);
-    } finally {
-      folder[Symbol.dispose]();
+  /** No part of the way may be a link by now: sessions may be able to write where the records are. */
+  #hold(subfolder?: RecordSubfolder, prepare?: (folder: HeldDirectory, name: string) => void): HeldDirectory {
+    using stack = new DisposableStack();
+    const folder = stack.use(HeldDirectory.reach(this.path));
+    if (subfolder === undefined) {
+      stack.move(); // the caller owns it
+      return folder;
     }
+    prepare?.(folder, subfolder);
+    return folder.child(subfolder);
   }
 }
 
@@ -158,21 +167,21 @@ async function put(directory: HeldDirectory, name: string, content: FileContent)
   }
 }
 
-async function makeFresh(root: string, month: string, nextName: () => string): Promise<string> {
+function makeFresh(month: HeldDirectory, nextName: () => string): string {
   for (let tries = 1; ; tries += 1) {
-    const relative = path.join(month, nextName());
+    const name = nextName();
     try {
-      await mkdir(path.join(root, relative), { mode: MODE });
-      return relative;
+      month.makeDirectory(name, MODE);
+      return name;
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST' || tries === TRIES) throw error;
     }
   }
 }
 
-async function makeDirectory(directory: string): Promise<void> {
+function makeIfMissing(directory: HeldDirectory, name: string): void {
   try {
-    await mkdir(directory, { mode: MODE });
+    directory.makeDirectory(name, MODE);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
   }
@@ -210,6 +219,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the disk quota is exceeded'],
   ['ENOENT', 'there is no such directory'],
+  ['EEXIST', 'it should be a directory but is a file'],
   ['EISDIR', 'it should be a file but is a directory'],
   ['ELOOP', 'it should be a directory but is a link'],
   ['ENOTDIR', 'it should be a directory but is a link or a file'],

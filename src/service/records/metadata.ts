@@ -18,13 +18,15 @@ export interface MetadataFacts {
   /** Undefined after a success. */
   readonly failure: FailureReport | undefined;
   readonly executionMode: string | null;
+  readonly executionMethod: string | null;
+  readonly python: string | null;
   readonly figures: SavedFigures;
   readonly files: SavedFiles;
 }
 
 /** The content of `execution_metadata.json`, with the keys of the reference implementation. */
 export function executionMetadata(facts: MetadataFacts): Readonly<Record<string, Json>> {
-  const { startedAt, endedAt, execution, failure, executionMode, figures, files } = facts;
+  const { startedAt, endedAt, execution, failure, executionMode, executionMethod, python, figures, files } = facts;
   const hasRun = execution?.outcome.status === 'succeeded';
   const hasResults = execution?.value !== undefined && execution.value !== null;
   return {
@@ -48,6 +50,8 @@ export function executionMetadata(facts: MetadataFacts): Readonly<Record<string,
     file_count: files.names.length,
     file_errors: files.errors,
     execution_mode: executionMode,
+    execution_method: executionMethod,
+    python_env: python,
     infrastructure_error: failure?.isInfrastructure ?? false,
   };
 }

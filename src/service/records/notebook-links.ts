@@ -40,7 +40,7 @@ export class JupyterLabLinks implements NotebookLinks {
   readonly #isShared = new Once((root: string) => this.#checkShared(root));
 
   /** `rootName` is the name of the directory of records on the server. */
-  constructor({ url, token }: { readonly url: string; readonly token: string }, rootName: string) {
+  constructor({ url, token }: { readonly url: string; readonly token: string | undefined }, rootName: string) {
     this.#server = new JupyterServer(new URL(url), token);
     this.#rootName = rootName;
   }

@@ -63,7 +63,8 @@ function codeCells({ attempt, outputs, startedAt, pythonVersion }: NotebookParts
   const end = history.begin({ code, echo: 'last', kind: 'run', startedAt });
   // The notebook holds one attempt only, so what became of the session's state is irrelevant.
   const state = { ...execution.state, status: 'preserved' } as const;
-  end(outputs ?? itemsOf(execution), { ...execution, state, mayHaveWritten: false });
+  const omittedConnections = execution.truncated?.network ?? 0;
+  end(outputs ?? itemsOf(execution), { ...execution, state, mayHaveWritten: false, omittedConnections });
   return toNotebook(history, { pythonVersion }).cells;
 }
 

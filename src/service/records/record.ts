@@ -35,6 +35,9 @@ export interface NotebookAttempt {
 /** What is known about an attempt besides its code and its run. */
 export interface AttemptDetails {
   readonly executionMode?: string;
+  readonly executionMethod?: string;
+  /** The interpreter or the kernel that ran the code. */
+  readonly python?: string;
   readonly startedAt?: Date;
   /** What the run printed and displayed, in order. Without it, text comes first. */
   readonly outputs?: readonly TranscriptItem[];
@@ -191,11 +194,11 @@ export class ExecutionRecord {
     details: AttemptDetails & { readonly failure?: FailureReport },
     artifacts: SavedArtifacts,
   ): Promise<void> {
-    const { executionMode, failure } = details;
+    const { executionMode = null, executionMethod = null, python = null, failure } = details;
     const execution = attempt?.execution;
     const startedAt = startOf(details, execution);
     const endedAt = new Date(startedAt.getTime() + (execution?.durationMs ?? 0));
-    const facts = { startedAt, endedAt, execution, failure, executionMode: executionMode ?? null, ...artifacts };
+    const facts = { startedAt, endedAt, execution, failure, executionMode, executionMethod, python, ...artifacts };
     await this.#parts.folder.writeJson(FILES.metadata, executionMetadata(facts));
   }
 

@@ -197,7 +197,8 @@ test('O-96 the metadata of a success and of a failure have all keys', async () =
       unknown
     >;
   const startedAt = new Date('2024-07-01T12:00:00Z');
-  await record.recordSuccess(succeeded(1), { results: { n: 1 }, executionMode: 'read_only', startedAt });
+  const where = { executionMode: 'read_only', executionMethod: 'local', python: '/usr/bin/python3' };
+  await record.recordSuccess(succeeded(1), { results: { n: 1 }, ...where, startedAt });
   const success = await read();
   expect(success).toEqual({
     start_time: '2024-07-01T12:00:00.000Z',
@@ -220,6 +221,8 @@ test('O-96 the metadata of a success and of a failure have all keys', async () =
     file_count: 0,
     file_errors: [],
     execution_mode: 'read_only',
+    execution_method: 'local',
+    python_env: '/usr/bin/python3',
     infrastructure_error: false,
   });
   const { value: _, ...withoutValue } = execution;
@@ -261,7 +264,7 @@ test('a request goes on in the folder of an earlier one, with its own context', 
   expect(await readFile(path.join(record.folderPath, 'context.json'), 'utf8')).toContain('"B"');
 });
 
-test('O-07 O-93 links open: files here, also where the Jupyter server is gone', async () => {
+test('O-07 O-43 O-93 links open: files here, also where the Jupyter server is gone', async () => {
   const local = await (await records.begin(request)).recordSuccess(succeeded(1), { results: {} });
   expect(local.notebookLink).toMatch(/^file:\/\/\//);
   expect(await readFile(fileURLToPath(local.notebookLink), 'utf8')).toContain('Successful Execution');
@@ -326,7 +329,14 @@ test('O-43 a record that cannot be kept says where, why and what to do', async (
   await writeFile(path.join(home, 'executed_scripts'), 'a file');
   const error: unknown = await records.begin(request).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ServiceConfigurationError);
-  expect((error as Error).message).toMatch(/cannot be kept at .*executed_scripts.*file_paths\.agent_data_dir/);
+  expect((error as Error).message).toMatch(
+    /cannot be kept at .*executed_scripts: it should be a directory but is a file\. .*file_paths\.agent_data_dir/,
+  );
+  const agentDataDir = path.join(home, 'executed_scripts');
+  const misplaced = new Records({ agentDataDir, links: FILE_LINKS, pythonVersion: '3.12.0' });
+  await expect(misplaced.begin(request)).rejects.toThrow(
+    `cannot be kept at ${agentDataDir}/executed_scripts: it should be a directory but is a link or a file. Fix this`,
+  );
 });
 
 test('a write that fails leaves what was there, and no draft', async () => {

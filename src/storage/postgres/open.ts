@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { VivariumError } from '../../errors.ts';
+import { loadOptional, NEEDED } from '../../packages.ts';
 import type { Backend } from '../database/database.ts';
 import { PostgresDatabase } from './database.ts';
 import { createSaver } from './saver.ts';
@@ -19,6 +20,7 @@ export async function openPostgres(url: string): Promise<Backend> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
+    allowExitOnIdle: true, // see src/process-life.ts
     application_name: 'vivarium',
   });
   surviveLostConnections(pool);
@@ -54,23 +56,10 @@ function serverNameOf(url: string): string {
   }
 }
 
-const MISSING = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
-
 /** The packages for PostgreSQL are optional, so they are loaded only when they are used. */
 async function loadPostgres() {
-  try {
-    const [{ default: pg }, { PostgresSaver }] = await Promise.all([
-      import('pg'),
-      import('@langchain/langgraph-checkpoint-postgres'),
-    ]);
-    return { Pool: pg.Pool, PostgresSaver };
-  } catch (cause) {
-    const isMissing = cause instanceof Error && 'code' in cause && MISSING.has(String(cause.code));
-    if (!isMissing) throw cause;
-    throw new VivariumError(
-      'STORAGE_FAILED',
-      'PostgreSQL needs two packages that are not installed with Vivarium. Run: npm install pg @langchain/langgraph-checkpoint-postgres',
-      { cause },
-    );
-  }
+  const [{ default: pg }, { PostgresSaver }] = await loadOptional('PostgreSQL', NEEDED.postgres, () =>
+    Promise.all([import('pg'), import('@langchain/langgraph-checkpoint-postgres')]),
+  );
+  return { Pool: pg.Pool, PostgresSaver };
 }

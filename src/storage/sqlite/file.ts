@@ -7,6 +7,11 @@ import { isBusy, NO_WAIT, Patience } from '../../sqlite.ts';
 /** How long to wait for another process that writes. Its transactions take milliseconds. */
 const PATIENCE_MS = 10_000;
 
+export interface SqliteFileOptions {
+  /** False: the last commits may be lost when the machine loses power. They outlive the process in any case. */
+  readonly outlivesPowerCuts?: boolean;
+}
+
 /** Runs a statement within a transaction. */
 export type RunStatement = (query: string, values: readonly SQLInputValue[]) => Record<string, SQLOutputValue>[];
 
@@ -26,13 +31,13 @@ export class SqliteFile implements Disposable {
   }
 
   /** Creates the file if it is missing. It holds code and its results, so only the owner may read it. */
-  static async open(path: string): Promise<SqliteFile> {
+  static async open(path: string, { outlivesPowerCuts = true }: SqliteFileOptions = {}): Promise<SqliteFile> {
     try {
       mkdirSync(nodePath.dirname(path), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
       using stack = new DisposableStack();
       const file = stack.use(new SqliteFile(path, new DatabaseSync(path, NO_WAIT)));
-      await file.#prepareFile();
+      await file.#prepareFile(outlivesPowerCuts ? 'FULL' : 'NORMAL');
       stack.move(); // the caller owns it now
       return file;
     } catch (error) {
@@ -73,11 +78,11 @@ export class SqliteFile implements Disposable {
 
   readonly #run: RunStatement = (query, values) => this.#prepare(query).all(...values);
 
-  /** Every commit is synced to disk: losing a claim in a power cut would let code run twice. */
-  async #prepareFile(): Promise<void> {
+  /** Usually every commit is synced to disk: losing a claim in a power cut would let code run twice. */
+  async #prepareFile(synchronous: 'FULL' | 'NORMAL'): Promise<void> {
     // When several processes create the same file, SQLite rejects all but one without waiting.
     await this.#patience.whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL'));
-    this.#database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+    this.#database.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = ON`);
   }
 
   #prepare(query: string): StatementSync {

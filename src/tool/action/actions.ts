@@ -1,11 +1,15 @@
 /** The base class of actions, and the actions that every executor has. */
 import { ActionReturn, ActionStatusCode, ActionValidCode, apisOf, type ActionDescription } from './contract.ts';
+import type { CallOptions } from '../tool.ts';
 import { BaseParser, JsonParser, ParseError, type ActionArguments, type ParserClass } from './parsers.ts';
 
+/** The options of every action. */
 export interface ActionOptions {
   /** Replaces the action's own description. */
   readonly description?: ActionDescription | null | undefined;
+  /** Reads the arguments that a model writes; `JsonParser` by default. */
   readonly parser?: ParserClass | undefined;
+  /** Whether models see the action and may call it; true by default. */
   readonly enable?: boolean | undefined;
 }
 
@@ -39,7 +43,7 @@ export abstract class BaseAction {
   }
 
   /** Runs one call. Invalid arguments and errors are part of what it returns. */
-  async call(inputs: unknown, name = 'run'): Promise<ActionReturn> {
+  async call(inputs: unknown, name = 'run', options: CallOptions = {}): Promise<ActionReturn> {
     const fallback = { args: { inputs, name }, type: this.name };
     if (!apisOf(this.#description).has(name)) {
       return new ActionReturn({ ...fallback, errmsg: `invalid API: ${name}`, state: ActionStatusCode.API_ERROR });
@@ -51,15 +55,15 @@ export abstract class BaseAction {
       if (!(error instanceof ParseError)) throw error;
       return new ActionReturn({ ...fallback, errmsg: error.message, state: ActionStatusCode.ARGS_ERROR });
     }
-    return this.#run(name, args);
+    return this.#run(name, args, options);
   }
 
   /** Implements the call of this name. A result that is not an `ActionReturn` is converted to one. */
-  protected abstract perform(api: string, args: ActionArguments): unknown;
+  protected abstract perform(api: string, args: ActionArguments, options: CallOptions): unknown;
 
-  async #run(name: string, args: ActionArguments): Promise<ActionReturn> {
+  async #run(name: string, args: ActionArguments, options: CallOptions): Promise<ActionReturn> {
     try {
-      const output: unknown = await this.perform(name, args);
+      const output: unknown = await this.perform(name, args, options);
       if (!(output instanceof ActionReturn)) {
         return new ActionReturn({ args, type: this.name, result: this.#parser.parseOutputs(output) });
       }

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { BaseAction, FinishAction, InvalidAction, NoAction, type ActionOptions } from './actions.ts';
-import { ActionReturn, ActionStatusCode, ActionValidCode, type ActionDescription } from './contract.ts';
+import {
+  ActionReturn,
+  ActionStatusCode,
+  ActionValidCode,
+  type ActionDescription,
+  type ActionItem,
+} from './contract.ts';
 import { ActionExecutor } from './executor.ts';
 import { BaseParser, TupleParser, type ActionArguments } from './parsers.ts';
 
@@ -70,6 +76,22 @@ test('L-44 arguments that cannot be parsed, and an unknown call, never reach the
     args: { inputs: { text: 'x' }, name: 'walk' },
     errmsg: 'invalid API: walk',
     state: ActionStatusCode.API_ERROR,
+  });
+});
+
+test('L-06 a parser of one’s own reads what an action is called with, and writes what it returns', async () => {
+  class Shouting extends BaseParser {
+    override parseInputs(inputs: unknown): ActionArguments {
+      return { text: String(inputs).toUpperCase() };
+    }
+
+    override parseOutputs(outputs: unknown): ActionItem[] {
+      return [{ type: 'text', content: `${String(outputs)}!` }];
+    }
+  }
+  expect(await new Echo(({ text }) => text, { parser: Shouting }).call('hi')).toMatchObject({
+    args: { text: 'HI' },
+    result: [{ type: 'text', content: 'HI!' }],
   });
 });
 

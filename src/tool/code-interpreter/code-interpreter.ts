@@ -3,8 +3,6 @@ import { z } from 'zod';
 import { parse } from '../../config.ts';
 import type { Execution } from '../../execution/execution.ts';
 import type { Host } from '../../host/host.ts';
-import { forModel } from '../../text/for-model.ts';
-import { listSome } from '../../text/excerpt.ts';
 import {
   accessShape,
   isolationOf,
@@ -13,32 +11,35 @@ import {
   type AccessOptions,
   type GivenAccess,
 } from '../access.ts';
-import { isRefusal, readArguments, refuse } from '../call.ts';
+import { isRefusal, readArguments } from '../call.ts';
 import { describeSurroundings } from '../description.ts';
+import { loadFigures } from '../figures.ts';
+import { imagesOf } from '../images.ts';
 import { LazyHost } from '../lazy.ts';
 import type { CallOptions, Observation, ToolDefinition } from '../tool.ts';
 import { ArtifactFolder } from './artifact-folder.ts';
 import { CodeArguments, CodeTool, NO_CODE, sourceOf, Timeout, type CodeInput } from './code-tool.ts';
 import { payloadOf, type CodeInterpreterPayload } from './payload.ts';
 import { errorOf, ToolResult } from './result.ts';
+import { tellPayload, type PayloadAdditions } from './told.ts';
 
+/** The options of `CodeInterpreterTool`. */
 export interface CodeInterpreterOptions extends AccessOptions {
   /** Longest run, in seconds. */
   readonly timeout?: number;
   /** Resident memory of a run; 0 or less for all the memory of the machine. */
   readonly memoryLimitMb?: number;
+  /** Another name of `memoryLimitMb`. */
   readonly memory_limit_mb?: number;
   /** Where the files of runs are kept; by default in the data directory, for a week. */
   readonly artifactDir?: string;
-  /** Lists plots under `files` as well. */
+  /** Lists plots under `files` as well, as everything else that the code wrote; true by default. */
   readonly plotsInFiles?: boolean;
   /** Shared with others and not closed here; without it the tool starts its own. */
   readonly host?: Host | null;
 }
 
 const EMPTY: CodeInterpreterPayload = { stdout: '', stderr: '', files: [], plots: [], dataframes: [] };
-
-const MAX_LISTED = 20;
 
 /** Python itself does not fit into less. */
 const LEAST_MEMORY_MB = 16;
@@ -51,7 +52,7 @@ const Options = z.strictObject({
   memoryLimitMb: MemoryLimit.optional(),
   memory_limit_mb: MemoryLimit.optional(),
   artifactDir: z.string().min(1).optional(),
-  plotsInFiles: z.boolean().default(false),
+  plotsInFiles: z.boolean().default(true),
   ...accessShape,
 });
 
@@ -67,8 +68,8 @@ export class CodeInterpreterTool extends CodeTool {
 
   constructor({ host, ...options }: CodeInterpreterOptions = {}) {
     super();
-    const { timeout, artifactDir, plotsInFiles, mounts, network, environment, ...memory } = parse(Options, options);
-    this.#access = { mounts, network, environment };
+    const { timeout, artifactDir, plotsInFiles, mounts, network, env, ...memory } = parse(Options, options);
+    this.#access = { mounts, network, env };
     this.#timeoutMs = Math.ceil(timeout * 1000);
     this.#memoryMb = memoryMbOf(memory.memoryLimitMb ?? memory.memory_limit_mb ?? 256);
     this.#plotsInFiles = plotsInFiles;
@@ -96,7 +97,7 @@ export class CodeInterpreterTool extends CodeTool {
     return {
       name: this.name,
       description: [
-        'Executes Python code and returns stdout, stderr, files, plots and dataframes.',
+        'Executes Python code and returns JSON with stdout, stderr, files, plots and dataframes.',
         surroundings,
         'Write self-contained scripts, print what matters, and interpret the output; figures are captured, saved or not.',
         'If the code fails, its traceback is in stderr: fix it and retry once.',
@@ -113,15 +114,11 @@ export class CodeInterpreterTool extends CodeTool {
 
   async call(args: Readonly<Record<string, unknown>>, options: CallOptions = {}): Promise<Observation> {
     const read = readArguments(CodeArguments, args);
-    if ('refusal' in read) return read.refusal;
+    if ('refusal' in read) return observe(EMPTY, { error: read.refusal.text });
     const { payload, error, execution } = await this.#run(read.value, options);
-    if (execution === undefined) return refuse(error ?? NO_CODE, { ...payload, error });
-    const told = forModel(execution, { tables: 'shown' }); // the next call cannot ask for them
-    return {
-      text: [told, ...listPlots(payload)].join('\n'),
-      payload: { ...payload, ...(error !== null && { error }), ...weakIsolation(execution.isolation) },
-      isError: error !== null,
-    };
+    const figures = execution === undefined ? [] : await loadFigures(execution, (await this.#host.get()).artifacts);
+    const additions = { ...(error !== null && { error }), ...(execution && weakIsolation(execution.isolation)) };
+    return { ...observe(payload, additions), ...imagesOf(figures) };
   }
 
   /** Closes the host if the tool started it. Files of runs stay. */
@@ -165,11 +162,10 @@ interface CodeRunReport {
   readonly execution?: Execution;
 }
 
-/** The paths of the plots, so that the model can refer to them. */
-function listPlots({ plots }: CodeInterpreterPayload): string[] {
-  if (plots.length === 0) return [];
-  const paths = plots.map(({ path }) => path);
-  return [`[plots saved as ${listSome(paths, MAX_LISTED)}]`];
+/** The model reads the same JSON as programs do, also if the code failed or did not run. */
+function observe(payload: CodeInterpreterPayload, additions: PayloadAdditions): Observation {
+  const complete = { ...payload, ...additions };
+  return { text: tellPayload(complete), payload: complete, isError: additions.error !== undefined };
 }
 
 /** No limit means the memory of the machine. */

@@ -1,11 +1,14 @@
 /** What the tools that run a piece of code have in common. */
 import { z } from 'zod';
-import { toAnthropicTool, toOpenAITool, type AnthropicTool, type OpenAITool } from '../formats.ts';
+import { toAnthropicTool, type AnthropicTool } from '../formats/anthropic.ts';
+import { toOpenAITool, type OpenAITool } from '../formats/openai.ts';
 import type { CallOptions, Observation, Tool, ToolDefinition } from '../tool.ts';
 
 /** The code, under either name: some agents call it `input`. */
 export interface CodeInput {
+  /** The code to run. */
   readonly code?: string | undefined;
+  /** Another name of `code`. */
   readonly input?: string | undefined;
 }
 

@@ -37,11 +37,20 @@ export async function payloadOf({
   const files = await collection.files();
   return {
     stdout: execution.logs.stdout,
-    stderr: [stderrOf(execution), ...collection.notes].filter((part) => part !== '').join('\n'),
+    stderr: [stderrOf(execution), ...missing(execution), ...collection.notes].filter((part) => part !== '').join('\n'),
     files: plotsInFiles ? [...files, ...plots].toSorted(byPath) : files,
     plots,
     dataframes: execution.dataframes.map(({ name, repr }) => ({ name, repr })),
   };
+}
+
+/** What the run did that nothing else here tells. */
+function missing({ truncated }: Execution): string[] {
+  const { dropped, files } = truncated ?? {};
+  return [
+    ...(dropped === undefined ? [] : [`Output is missing: ${dropped}.`]),
+    ...(files === undefined ? [] : [`There are too many files: ${files} or more were not checked for changes.`]),
+  ];
 }
 
 /** Copies the files of a run out of the artifact store, each once. */

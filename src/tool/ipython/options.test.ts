@@ -1,11 +1,11 @@
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FinishAction } from '../action/actions.ts';
-import { BatchIPythonInterpreter } from './batch.ts';
+import { BatchIPythonInterpreter } from './variants/batch.ts';
 import { describeNotebook } from './description.ts';
 import { IPythonInterpreter } from './ipython.ts';
 import { limitMs, parseIPython, type IPythonOptions } from './options.ts';
-import { getTool, getToolClass, listTools, type ToolName } from './registry.ts';
+import { getTool, getToolClass, listTools, type ToolName } from './variants/registry.ts';
 
 function setUserDataDir(value: string | undefined): void {
   const before = process.env['USER_DATA_DIR'];
@@ -23,7 +23,7 @@ test('L-01 the defaults are those of the original', () => {
   expect(settings.timeout).toBe(20);
   expect(settings.workDir).toBe(path.resolve('./work_dir/tmp_dir'));
   expect(settings.userDataDir()).toBe('');
-  expect(settings.userDataWritable).toBe(false);
+  expect(settings.userDataWritable).toBe(true);
 });
 
 test.for<[IPythonOptions, string]>([
@@ -88,14 +88,21 @@ test('L-12 the description tells network, user files and mounts as they are', ()
   const settings = parseIPython({ userDataDir: '/mine', network: true, mounts });
   const text = describeNotebook(settings, undefined);
   expect(text).toContain('Internet access for this session is that of the machine.');
-  expect(text).toContain('User files can be read in the current directory, /mine.');
+  expect(text).toContain('User files are in the current directory, /mine; files that you save there stay beside them.');
+  expect(describeNotebook(parseIPython({ userDataDir: '/mine', userDataWritable: false }), undefined)).toContain(
+    "User files can be read in the current directory, /mine; save files in '/mnt/data'.",
+  );
   expect(text).toContain('/b is shared with the machine and read-only.');
 });
 
 test('L-48 actions are listed, found and created by name', () => {
   expect(listTools()).toEqual([
     'IPythonInterpreter',
+    'AsyncIPythonInterpreter',
     'BatchIPythonInterpreter',
+    'IPythonInteractive',
+    'IPythonInteractiveManager',
+    'PythonInterpreter',
     'FinishAction',
     'InvalidAction',
     'NoAction',

@@ -1,22 +1,28 @@
-import path from 'node:path';
 import { z } from 'zod';
 import { parse } from '../../config.ts';
 import { VivariumError } from '../../errors.ts';
 import type { Host } from '../../host/host.ts';
 import { accessShape, type AccessOptions, type GivenAccess } from '../access.ts';
+import { withoutLinks } from '../../workspace/place.ts';
 import type { ActionOptions } from '../action/actions.ts';
+import type { ActionDescription } from '../action/contract.ts';
 import { DEFAULT_WORK_DIR } from './output.ts';
 
-export interface IPythonOptions extends ActionOptions, AccessOptions {
+/** The options of `IPythonInterpreter`. */
+export interface IPythonOptions extends Omit<ActionOptions, 'description'>, AccessOptions {
+  /** Replaces parts of the action's own description, or all of it. */
+  readonly description?: Partial<ActionDescription> | null | undefined;
   /** Longest run, in seconds. */
   readonly timeout?: number;
-  /** A directory of the machine that the code starts in and can read; `ENV` takes it from `USER_DATA_DIR`. */
+  /** A directory of the machine that the code starts in; `ENV` takes it from `USER_DATA_DIR`. */
   readonly userDataDir?: string | null;
+  /** Another name of `userDataDir`. */
   readonly user_data_dir?: string | null;
   /** Where figures are written. */
   readonly workDir?: string;
+  /** Another name of `workDir`. */
   readonly work_dir?: string;
-  /** Lets the code write to the user data directory. */
+  /** Whether the code may write to the user data directory; true by default. */
   readonly userDataWritable?: boolean;
   /** Shared with others and not closed here; without it the action starts its own. */
   readonly host?: Host | null;
@@ -30,13 +36,14 @@ const Options = z.strictObject({
   user_data_dir: z.string().nullish(),
   workDir: z.string().optional(),
   work_dir: z.string().optional(),
-  userDataWritable: z.boolean().default(false),
+  userDataWritable: z.boolean().default(true),
   ...accessShape,
 });
 
 /** The options with all defaults filled in. */
 export interface IPythonSettings {
   readonly timeout: number;
+  /** Absolute, without the links that were on it when it was given. */
   readonly workDir: string;
   /** Empty for none. Read for each session, as the environment variable may change. */
   readonly userDataDir: () => string;
@@ -46,15 +53,15 @@ export interface IPythonSettings {
 
 export function parseIPython(given: IPythonOptions): IPythonSettings {
   const { host: _, description: __, parser: ___, enable: ____, ...options } = given;
-  const { timeout, userDataWritable, mounts, network, environment, ...names } = parse(Options, options);
+  const { timeout, userDataWritable, mounts, network, env, ...names } = parse(Options, options);
   limitMs(timeout); // an invalid limit fails here, not at the first run
   const named = names.userDataDir === undefined ? names.user_data_dir : names.userDataDir;
   return {
     timeout,
-    workDir: path.resolve(names.workDir ?? names.work_dir ?? DEFAULT_WORK_DIR),
+    workDir: withoutLinks(names.workDir ?? names.work_dir ?? DEFAULT_WORK_DIR),
     userDataDir: () => (named === undefined || named === 'ENV' ? userDataDirOf() : (named ?? '')),
     userDataWritable,
-    access: { mounts, network, environment },
+    access: { mounts, network, env },
   };
 }
 

@@ -108,7 +108,7 @@ test.for<[string, Partial<Execution>, string | null]>([
   ['cancelling', { outcome: { status: 'cancelled' } }, 'text\nThe run was cancelled.'],
 ])('L-34 the message after %s', ([, changes, message]) => {
   const execution = { state: PRESERVED, ...changes } as Execution;
-  expect(describeFailure(execution, 'text', 1.5)).toBe(message);
+  expect(describeFailure(execution, 'text', 'Timeout. No response after 1.5 seconds.')).toBe(message);
 });
 
 test('a loss before a successful run is told; a failed run tells it in its message', () => {

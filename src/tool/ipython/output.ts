@@ -1,14 +1,16 @@
 /** The output of a run as a notebook shows it: text, and figures as files. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { decodeForm, extensionOf, isImage, PLOTLY } from '../../artifact/mime.ts';
+import { decodeForm, extensionOf, isImage, PLOTLY, VEGA_LITE } from '../../artifact/mime.ts';
 import { describeOutcome, describeState } from '../../execution/description.ts';
 import type { Execution, Result, StateReceipt } from '../../execution/execution.ts';
 import { hasEndedByItself } from '../../execution/outcome.ts';
 import type { TranscriptItem } from '../../execution/transcript.ts';
 import { cleanText } from '../../text/visible.ts';
 import { joinLines } from '../../text/excerpt.ts';
+import { explain } from '../../workspace/errno.ts';
+import { HeldDirectory } from '../../workspace/held-directory.ts';
+import { withoutLinks } from '../../workspace/place.ts';
 import type { ActionItem } from '../action/contract.ts';
 
 export interface Rendering {
@@ -18,6 +20,7 @@ export interface Rendering {
   readonly images: readonly ActionItem[];
 }
 
+/** `workDir` is a path without links; see `withoutLinks`. */
 export async function render(items: readonly TranscriptItem[], workDir: string): Promise<Rendering> {
   const parts: string[] = [];
   const images: ActionItem[] = [];
@@ -33,12 +36,12 @@ export async function render(items: readonly TranscriptItem[], workDir: string):
   return { text: joinLines(parts), images };
 }
 
-/** The error message of a failed run: all its output, then the traceback or the limit. Null if it succeeded. */
-export function describeFailure({ outcome, error, state }: Execution, text: string, timeoutS: number): string | null {
+/** The error message of a failed run: all its output, then the traceback or what is said at a timeout. Null if it succeeded. */
+export function describeFailure({ outcome, error, state }: Execution, text: string, timeout: string): string | null {
   if (outcome.status === 'succeeded') return null;
   const restart = describeRestart(state);
   if (outcome.status === 'timed-out') {
-    return joinLines([text, `Timeout. No response after ${timeoutS} seconds.`, restart]);
+    return joinLines([text, timeout, restart]);
   }
   const end = hasEndedByItself(outcome) ? '' : sentence(describeOutcome(outcome, 'the run'));
   return joinLines([text, cleanText(error?.traceback ?? ''), end, restart]);
@@ -62,7 +65,7 @@ export const DEFAULT_WORK_DIR = './work_dir/tmp_dir';
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** The forms that are saved as files, best first. */
-const FORMS = ['image/png', 'image/jpeg', 'image/svg+xml', PLOTLY] as const;
+const FORMS = ['image/png', 'image/jpeg', 'image/svg+xml', PLOTLY, ...VEGA_LITE];
 
 /** Writes a base64 PNG to a new file and returns its path. */
 export async function publishImageToLocal(imageBase64: string, workDir = DEFAULT_WORK_DIR): Promise<string> {
@@ -70,7 +73,7 @@ export async function publishImageToLocal(imageBase64: string, workDir = DEFAULT
   if (!bytes.subarray(0, PNG_SIGNATURE.length).equals(PNG_SIGNATURE)) {
     throw new TypeError('The image is not a PNG in base64. Pass the `image/png` text from the result of a run.');
   }
-  return writeNew(bytes, '.png', workDir);
+  return path.join(workDir, path.basename(await writeNew(bytes, '.png', withoutLinks(workDir))));
 }
 
 /** Writes the figure of a result to a new file: an image, or else the JSON of an interactive figure. Null without one. */
@@ -82,9 +85,15 @@ async function saveFigure({ data }: Result, workDir: string): Promise<ActionItem
   return { type: isImage({ mime }) ? 'image' : 'file', content: file };
 }
 
+/** The directory may lie where the code can write: no link that it put on the way is followed. */
 async function writeNew(bytes: Buffer, extension: string, workDir: string): Promise<string> {
-  await mkdir(workDir, { recursive: true });
-  const file = path.join(workDir, `${randomUUID()}${extension}`);
-  await writeFile(file, bytes, { flag: 'wx' });
-  return file;
+  const name = `${randomUUID()}${extension}`;
+  try {
+    using directory = HeldDirectory.reach(workDir, 0o777);
+    await using file = await directory.createFile(name, 0o666);
+    await file.writeFile(bytes);
+    return path.join(workDir, name);
+  } catch (error) {
+    return explain(error, path.join(workDir, name));
+  }
 }

@@ -9,7 +9,7 @@ export interface Terminal {
   readonly output: Writable;
 }
 
-/** The interpreter of the console loop. It opens its session with the first run; whoever uses it closes it. */
+/** The interpreter of the console loop. It opens its session with the first run. The caller closes it. */
 export const codeInterpreter = new IPythonInterpreter();
 
 /** Reads lines until Ctrl-D or the end of the input, by default from the terminal that the program was started from. */

@@ -3,7 +3,10 @@ import type { Execution } from '../../execution/execution.ts';
 import { forModel } from '../../text/for-model.ts';
 import { ActionStatusCode, type ActionDescription, type ActionReturn } from '../action/contract.ts';
 import { readArguments, refuse } from '../call.ts';
-import type { CallContext, CallOptions, Observation, Tool } from '../tool.ts';
+import type { LoadedFigure } from '../figures.ts';
+import { imagesOf } from '../images.ts';
+import type { CallContext, CallOptions, Observation, ParameterSchema, Tool } from '../tool.ts';
+import { codeParameter } from './description.ts';
 
 /** The part of `IPythonInterpreter` that the tool uses. */
 interface NotebookAction {
@@ -13,6 +16,7 @@ interface NotebookAction {
   readonly timeout: number;
   initialize(context?: CallContext): Promise<void>;
   execute(command: string, timeout: number, options: CallOptions): Promise<NotebookRun>;
+  figuresOf(execution: Execution): Promise<readonly LoadedFigure[]>;
 }
 
 interface NotebookRun {
@@ -21,14 +25,11 @@ interface NotebookRun {
   readonly loss: string | null;
 }
 
-const Command = z.strictObject({
-  command: z.string(),
-  timeout: z
-    .number()
-    .positive()
-    .max(24 * 3600)
-    .nullish(),
-});
+const Timeout = z
+  .number()
+  .positive()
+  .max(24 * 3600)
+  .nullish();
 
 /** The action as a tool. The model gets a compact text, programs get the `ActionReturn`. */
 export function ipythonTool(notebook: NotebookAction): Tool {
@@ -40,27 +41,49 @@ export function ipythonTool(notebook: NotebookAction): Tool {
     },
     define: async () => {
       await notebook.initialize(); // the description is of the live session
-      return {
-        name,
-        description: notebook.description.description,
-        parameters: {
-          type: 'object',
-          properties: {
-            command: { type: 'string', description: 'Python code' },
-            timeout: { type: 'number', description: 'Upper bound of waiting time in seconds' },
-          },
-          required: ['command'],
-        },
-      };
+      const { description } = notebook;
+      return { name, description: description.description, parameters: schemaOf(description) };
     },
     call: async (args, options = {}) => {
-      const read = readArguments(Command, args);
+      const code = codeParameter(notebook.description);
+      const read = readArguments(argumentsOf(notebook.description, code), args);
       if ('refusal' in read) return read.refusal;
       if (!notebook.enable) return disabled(name);
-      const { command, timeout } = read.value;
-      return observationOf(command, await notebook.execute(command, timeout ?? notebook.timeout, options));
+      const command = read.value[code] as string;
+      const timeout = read.value['timeout'] as number | null | undefined;
+      const finished = await notebook.execute(command, timeout ?? notebook.timeout, options);
+      const figures = finished.execution === undefined ? [] : await notebook.figuresOf(finished.execution);
+      return { ...observationOf(command, finished), ...imagesOf(figures) };
     },
   };
+}
+
+const TYPES: Readonly<Record<string, ParameterType>> = {
+  STRING: 'string',
+  NUMBER: 'number',
+  FLOAT: 'number',
+  BOOLEAN: 'boolean',
+  ARRAY: 'array',
+};
+type ParameterType = 'string' | 'number' | 'boolean' | 'array';
+
+/** The parameters of a description, which may be the user's own, as a JSON schema. */
+function schemaOf({ parameters, required }: ActionDescription): ParameterSchema {
+  const properties = parameters.map(({ name, type, description }) => [
+    name,
+    { type: TYPES[type.toUpperCase()] ?? 'string', description },
+  ]);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties) as ParameterSchema['properties'],
+    required: [...required],
+  };
+}
+
+/** The code is always needed. Parameters that only the user knows are taken as they come. */
+function argumentsOf({ parameters }: ActionDescription, code: string): z.ZodType<Readonly<Record<string, unknown>>> {
+  const shape = parameters.map(({ name }) => [name, name === 'timeout' ? Timeout : z.unknown().optional()]);
+  return z.strictObject({ ...(Object.fromEntries(shape) as Record<string, z.ZodType>), [code]: z.string() });
 }
 
 function disabled(name: string): Observation {

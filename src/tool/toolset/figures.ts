@@ -41,7 +41,7 @@ async function save({ figure, bytes }: LoadedFigure, { session, workdir }: Figur
   if (workdir === null && isOnlySaved && figure.path !== undefined) return figure.path;
   const name = path.posix.join(FOLDER, `${randomUUID()}${extensionOf(figure.mime)}`);
   try {
-    if (workdir?.isWritable) {
+    if (workdir?.holdsFigures) {
       const { path: at, identity } = workdir;
       const directory = new DirectoryWorkspace({ path: at, identity, uid: process.getuid?.() ?? 0 });
       await directory.write(name, bytes);

@@ -94,7 +94,7 @@ export class Interpreters {
 
   async delete(entry: ToolsetInterpreter): Promise<void> {
     this.#forget(entry);
-    const session = await entry.opening.catch(() => undefined); // reported to whoever opened it
+    const session = await entry.opening.catch(() => undefined); // the call that opened it reports it
     await session?.close();
   }
 
@@ -129,7 +129,7 @@ export class Interpreters {
   /** Opens the session. The id is free only once every process of the ended session is gone. */
   #begin(entry: ToolsetInterpreter, ended?: Session): void {
     this.#admit();
-    const gone = ended?.close().catch(() => undefined); // reported to whoever ended it
+    const gone = ended?.close().catch(() => undefined); // the call that ended it reports it
     entry.session = null;
     entry.opening = this.#start(entry, gone);
     entry.opening.then(

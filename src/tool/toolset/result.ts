@@ -4,11 +4,15 @@ import type { Isolation } from '../../execution/isolation.ts';
 import { hasEndedByItself, type Outcome } from '../../execution/outcome.ts';
 import { joinLines } from '../../text/excerpt.ts';
 import { weakIsolation } from '../access.ts';
+import { findTruncated, type CutPart } from './truncated.ts';
 
 /** The arguments of `run_python_code`. */
 export interface RunPythonArguments {
+  /** The code to run. */
   readonly code: string;
+  /** A variable whose value is returned as JSON in `result`. */
   readonly result_var_name?: string | null | undefined;
+  /** The interpreter to run in; by default that of the caller. */
   readonly interpreter_id?: string | null | undefined;
 }
 
@@ -16,6 +20,7 @@ export interface RunPythonArguments {
 export interface ManageArguments {
   /** `create`, `list`, `delete`, `restart` (or `reset`) or `interrupt`. */
   readonly operation: string;
+  /** The interpreter that is meant; by default that of the caller. */
   readonly interpreter_id?: string | null | undefined;
 }
 
@@ -59,12 +64,19 @@ export interface Restart {
   readonly isStateRestored: boolean;
 }
 
-export function resultOf(execution: Execution, variable: string | undefined): RunPythonResult {
-  const { outcome, value, logs, error } = execution;
+/** `maxBytes` is the largest value that comes back whole. */
+export function resultOf(
+  execution: Execution,
+  variable: string | undefined,
+  { value, maxBytes }: { readonly value: Json | undefined; readonly maxBytes: number },
+): RunPythonResult {
+  const { outcome, logs, error } = execution;
+  const cut = value === undefined ? undefined : findTruncated(value);
   const isMissing = variable !== undefined && value === undefined && outcome.status === 'succeeded';
   const notes = [
     error?.traceback ?? '',
     hasEndedByItself(outcome) ? '' : `${describeOutcome(outcome, 'The run')}.`,
+    cut === undefined ? '' : describeCut(variable, cut, maxBytes),
     isMissing ? `There is no variable ${JSON.stringify(variable)}: "result" is null.` : '',
   ];
   return {
@@ -108,6 +120,14 @@ export function restartFailed(original: string, retry: string): RunPythonResult 
     `Python interpreter crashed and restart failed.\nOriginal error: ${original}\nRetry error: ${retry.slice(0, 200)}...\n\n` +
     'Try using /restart command to fully reset the Python environment: manage_interpreters with operation "restart".';
   return { success: false, result: null, stdout: '', stderr, interpreter_crashed: true };
+}
+
+function describeCut(variable: string | undefined, cut: CutPart, maxBytes: number): string {
+  const { type, length, shape, shown, bits } = cut;
+  const whole = length ?? shape ?? bits;
+  const size = whole === undefined ? '' : ` of ${JSON.stringify(whole)}${bits === undefined ? '' : ' bits'}`;
+  const part = shown === undefined ? '' : `, ${JSON.stringify(shown)} of it is here`;
+  return `"result" is cut: with the ${typeof type === 'string' ? type : 'value'}${size} in it${part}, ${JSON.stringify(variable)} is more than comes back (${maxBytes / 1_000_000} MB, 40 levels). Return less, or raise \`maxResultMb\`.`;
 }
 
 function errorType({ status }: Outcome): string {

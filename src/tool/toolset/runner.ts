@@ -1,9 +1,11 @@
 import { VivariumError } from '../../errors.ts';
-import type { Execution } from '../../execution/execution.ts';
+import type { Execution, Json } from '../../execution/execution.ts';
+import type { Host } from '../../host/host.ts';
 import type { RunOptions } from '../../host/options.ts';
 import type { Session } from '../../host/session.ts';
+import { readWholeValue } from '../../host/whole-value.ts';
 import { isRefusal } from '../call.ts';
-import { loadFigures } from '../figures.ts';
+import { loadFigures, type LoadedFigure } from '../figures.ts';
 import type { LazyHost } from '../lazy.ts';
 import { figureFields } from './figures.ts';
 import { RestartFailure, type Interpreters, type ToolsetInterpreter } from './interpreters.ts';
@@ -17,12 +19,14 @@ import {
   type RunPythonResult,
 } from './result.ts';
 import type { InterpreterSetup } from './setup.ts';
+import { findTruncated } from './truncated.ts';
 
 export interface RunnerParts {
   readonly host: LazyHost;
   readonly interpreters: Interpreters;
   readonly setup: InterpreterSetup;
   readonly retryOnCrash: boolean;
+  readonly maxResultBytes: number;
 }
 
 export interface RequestedRun {
@@ -36,6 +40,7 @@ export interface RequestedRun {
 export interface ToolsetRun {
   readonly result: RunPythonResult;
   readonly execution?: Execution;
+  readonly figures?: readonly LoadedFigure[];
 }
 
 /** Runs code in the interpreters of a toolset and replaces those that are lost. */
@@ -101,18 +106,37 @@ export class Runner {
 
   async #finish(
     session: Session,
-    { variable }: RequestedRun,
+    run: RequestedRun,
     { execution, loss }: { readonly execution: Execution; readonly loss: Restart | null },
   ): Promise<ToolsetRun> {
-    const { artifacts } = await this.#parts.host.get();
-    const figures = await loadFigures(execution, artifacts);
+    const host = await this.#parts.host.get();
+    const figures = await loadFigures(execution, host.artifacts);
+    const value = await this.#wholeValue(host, session, run, execution);
     const workdir = await this.#parts.setup.workdir();
     const result = {
-      ...resultOf(execution, variable),
+      ...resultOf(execution, run.variable, { value, maxBytes: this.#parts.maxResultBytes }),
       ...(restartOf(execution) === null && restartFields(loss)),
       ...(await figureFields(figures, { session, workdir })),
     };
-    return { result, execution };
+    return { result, execution, figures };
+  }
+
+  /** A value that does not fit into a message is read from a file. One that cannot be read that way stays cut. */
+  async #wholeValue(
+    { artifacts }: Host,
+    session: Session,
+    { variable, timeoutMs, signal }: RequestedRun,
+    { value }: Execution,
+  ): Promise<Json | undefined> {
+    if (variable === undefined || value === undefined || findTruncated(value) === undefined) return value;
+    const maxBytes = this.#parts.maxResultBytes;
+    const request = { variable, maxBytes, maxCost: maxBytes, timeoutMs, signal };
+    try {
+      return (await readWholeValue(session, artifacts, request)).value ?? value;
+    } catch (error) {
+      if (error instanceof VivariumError) return value; // the run has its answer all the same
+      throw error;
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { shortenEnd } from '../../text/excerpt.ts';
 import { forModel } from '../../text/for-model.ts';
 import { readArguments } from '../call.ts';
+import { imagesOf } from '../images.ts';
 import type { CallOptions, Tool, ToolDefinition } from '../tool.ts';
 import type { ManageArguments, ManageResult, RunPythonArguments, RunPythonResult } from './result.ts';
 import type { ToolsetRun } from './runner.ts';
@@ -52,8 +53,8 @@ export function runPythonCodeTool(toolset: RunningToolset): Tool {
       const read = readArguments(RunArguments, args);
       if ('refusal' in read) return read.refusal;
       const finished = await toolset.run(read.value, options);
-      const { result } = finished;
-      return { text: textOf(finished), payload: { ...result }, isError: !result.success };
+      const { result, figures = [] } = finished;
+      return { text: textOf(finished), payload: { ...result }, isError: !result.success, ...imagesOf(figures) };
     },
   };
 }

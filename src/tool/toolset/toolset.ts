@@ -4,7 +4,7 @@ import { LazyHost } from '../lazy.ts';
 import type { CallContext, CallOptions, Tool } from '../tool.ts';
 import { Interpreters } from './interpreters.ts';
 import { Management } from './management.ts';
-import { parseToolSet, type ToolSetOptions, type ToolSetSettings } from './options.ts';
+import { parseToolSet, type ToolSetOptions } from './options.ts';
 import {
   failedCall,
   type ManageArguments,
@@ -21,7 +21,6 @@ type RunPythonOptions = CallOptions & Omit<RunPythonArguments, 'code'>;
 /** Stateful interpreters for agents: one for each client or chat, and more on request. */
 export class PythonInterpreterToolSet implements AsyncDisposable {
   readonly name: string;
-  readonly #settings: ToolSetSettings;
   readonly #host: LazyHost;
   readonly #interpreters: Interpreters;
   readonly #management: Management;
@@ -32,7 +31,6 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
   constructor(options: ToolSetOptions) {
     const settings = parseToolSet(options);
     this.name = settings.name;
-    this.#settings = settings;
     const { memoryMb } = settings;
     this.#host = new LazyHost(
       options.host ?? options.engine ?? undefined,
@@ -51,6 +49,7 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
       interpreters: this.#interpreters,
       setup,
       retryOnCrash: settings.retryOnCrash,
+      maxResultBytes: settings.maxResultBytes,
     });
   }
 
@@ -123,7 +122,7 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
       const { code, result_var_name: variable, interpreter_id: id } = parse(RunArguments, args);
       const entry = id ? this.#interpreters.find(id, caller) : this.#interpreters.ofContext(caller);
       if (entry === undefined) return { result: failedCall(`Interpreter ${id} not found`) };
-      const { timeoutMs } = this.#settings;
+      const timeoutMs = await this.#setup.timeoutMs();
       return await this.#runner.run(entry, { code, variable: variable ?? undefined, timeoutMs, signal });
     } catch (error) {
       if (isRefusal(error)) return { result: failedCall(error.message) };
@@ -131,9 +130,10 @@ export class PythonInterpreterToolSet implements AsyncDisposable {
     }
   }
 
-  /** Starts the host now. Emits a warning if its isolation is weaker than usual. */
+  /** Starts the host now. Emits warnings if its isolation is weaker than usual, or libraries are missing. */
   async runSetup(): Promise<void> {
     const { isolation } = await this.#host.get();
+    await this.#setup.warn();
     if (isolation.level === 'namespaces') return;
     process.emitWarning(
       `The toolset ${this.name} executes arbitrary Python code with isolation "${isolation.level}". Run it in a container or a virtual machine, and do not expose it to untrusted input.`,

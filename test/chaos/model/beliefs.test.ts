@@ -15,7 +15,8 @@ const AFTER_SET: State = { variables: { x: 1, y: 2 }, files: { f: 'new' } };
 
 function answer(parts: Omit<Partial<Answer>, 'state'> = {}, state: Partial<Receipt> = {}): Answer {
   const receipt: Receipt = { status: 'preserved', generation: 1, variables: NONE, ...state };
-  return { outcome: SUCCEEDED, stdout: '', files: [], hasRun: true, isCut: false, ...parts, state: receipt };
+  const usual = { outcome: SUCCEEDED, stdout: '', files: [], hasRun: true, tellsEarlier: true, isCut: false };
+  return { ...usual, ...parts, state: receipt };
 }
 
 function told(added: readonly string[], changed: readonly string[] = []): Partial<Receipt> {
@@ -106,6 +107,23 @@ test('a file that was opened in vain is named, as it was or empty', () => {
 test('a loss that was not told yet must be told by the next receipt, and what the run did is kept', () => {
   const beliefs = afterSet();
   beliefs.disturb();
+  const earlier = { status: 'lost', reason: 'killed' } as const;
+  beliefs.learn(SET, answer({ files: [] }, { status: 'lost', earlier, ...told(['x', 'y']) }));
+  expect(beliefs.list.map(({ state }) => state)).toEqual([AFTER_SET]);
+});
+
+test('a run that never began may tell of a loss before it, and did nothing itself', () => {
+  const beliefs = afterSet();
+  const earlier = { status: 'lost', reason: 'killed' } as const;
+  beliefs.learn(ADD, answer({ outcome: CANCELLED, hasRun: false }, { status: 'lost', earlier }));
+  const state = { variables: {}, files: { f: 'new' } };
+  expect(beliefs.list).toMatchObject([{ state, since: 'nothing' }]);
+  expect(() => beliefs.learn(...reading(AFTER_SET))).toThrow(Lie);
+});
+
+test('a receipt that leaves a loss to a later one changes nothing', () => {
+  const beliefs = afterSet();
+  beliefs.learn(ADD, answer({ outcome: CANCELLED, hasRun: false, tellsEarlier: false }));
   const earlier = { status: 'lost', reason: 'killed' } as const;
   beliefs.learn(SET, answer({ files: [] }, { status: 'lost', earlier, ...told(['x', 'y']) }));
   expect(beliefs.list.map(({ state }) => state)).toEqual([AFTER_SET]);

@@ -147,9 +147,9 @@ export class Beliefs {
   }
 
   /** In which states the session may have begun the run that this is the answer of. */
-  #starts(belief: Belief, { state: receipt, hasRun }: Answer): Belief[] {
+  #starts(belief: Belief, { state: receipt, tellsEarlier }: Answer): Belief[] {
     const { earlier } = receipt;
-    if (!hasRun) return this.#disturbedFrom(belief); // it carries no notice, so that a later receipt still must
+    if (!tellsEarlier) return this.#disturbedFrom(belief);
     const told = { ...belief, since: 'nothing' as const };
     switch (earlier?.status) {
       case undefined: // after a loss by the run itself, what happened before it does not matter

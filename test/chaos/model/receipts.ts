@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Execution, Json, StateReceipt } from '../../../src/execution/execution.ts';
 import type { Outcome } from '../../../src/execution/outcome.ts';
+import { untouchedReceipt } from '../../../src/execution/state.ts';
 import { follow, lastOf, openedBy, type Course, type Moment, type Program } from './programs.ts';
 import { changesBetween, writtenBetween, type State } from './state.ts';
 
@@ -25,6 +26,8 @@ export interface Answer {
   readonly files: readonly string[];
   /** False if the run was cancelled while it waited. */
   readonly hasRun: boolean;
+  /** False if the receipt leaves it to a later one to say what happened before. */
+  readonly tellsEarlier: boolean;
   readonly isCut: boolean;
 }
 
@@ -56,6 +59,7 @@ export function answerOf(execution: Execution): Answer {
     shown: results.find(({ kind }) => kind === 'result')?.data['text/plain'],
     files: ownFiles(files.map(({ path }) => path)),
     hasRun: !(outcome.status === 'cancelled' && durationMs === 0),
+    tellsEarlier: state.reason !== untouchedReceipt(state.generation).reason,
     isCut: truncated !== undefined,
   };
 }

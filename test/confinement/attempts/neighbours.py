@@ -47,7 +47,7 @@ def attach_neighbour_memory():
 
 @attempt(needs="SysV messages")
 def use_message_queue():
-    """Leave something in a SysV message queue for whoever comes next."""
+    """Leave a message in a SysV queue for the next session."""
     queue = call("msgget", NEAR["key"] + 1, 0o1666)
     call("msgctl", queue, 0, None)
     return True

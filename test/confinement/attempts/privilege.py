@@ -36,6 +36,18 @@ def run_set_uid_program():
 
 
 @attempt
+def make_set_uid_program():
+    """Leave a program that becomes its owner when anybody starts it."""
+    for name, mode, later in (("set-uid-1", 0o755, 0o4755), ("set-uid-2", 0o4755, None)):
+        os.close(os.open(name, os.O_CREAT | os.O_WRONLY, mode))
+        if later is not None:
+            os.chmod(name, later)
+        if not os.stat(name).st_mode & 0o4000:
+            return False
+    return True
+
+
+@attempt
 def unshare_user():
     """Make a user namespace with unshare(2): full capabilities inside of it."""
     return in_child(lambda: call("unshare", NEWUSER) == 0)

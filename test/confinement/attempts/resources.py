@@ -85,15 +85,8 @@ def open_many_files():
 @attempt
 def fill_workspace():
     """Write more to the workspace than it may hold, in files that are small enough."""
-    os.mkdir("full")
-    try:
-        for number in range(HOST["workspaceMb"] * 2 // 8):
-            with open(f"full/{number}", "wb") as file:
-                file.write(bytes(8 * MIB))
-        time.sleep(2)
-        return True
-    finally:
-        shutil.rmtree("full")
+    os.makedirs("full", exist_ok=True)
+    return _fill_here("full")
 
 
 @attempt(unconfined="not run: a plain process has no hidden directories")

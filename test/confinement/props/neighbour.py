@@ -4,15 +4,21 @@
 def settle(name, port, key):
     """Write files, listen, and keep all of it."""
     for path in (f"/tmp/{name}", f"/dev/shm/{name}", name):
-        with open(path, "w") as file:
-            file.write(name)
+        try:
+            with open(path, "w") as file:
+                file.write(name)
+        except PermissionError:
+            print("no", path)  # where sessions have no directories of their own there
     try:
         server = socket.create_server(("127.0.0.1", port))
     except OSError:
         server = None  # not without a control group
-    abstract = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    abstract.bind(b"\0" + name.encode())
-    abstract.listen()
+    try:
+        abstract = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        abstract.bind(b"\0" + name.encode())
+        abstract.listen()
+    except OSError:
+        abstract = None  # not without namespaces
     try:
         call("shmget", key, 4096, 0o1666)
     except OSError:

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'vitest';
 import { Agent } from '../../../src/agent.ts';
+import { PythonInterpreterToolSet } from '../../../src/tools.ts';
 import { toolResults } from '../../support/openai-server.ts';
 import { inSession, script, useHost } from './laboratory.ts';
 
@@ -46,6 +47,28 @@ test('P-06 a toolset is attached at run time, and chat talks until the input end
     ].join('\n'),
   );
   assert.equal(server.requests[0]?.messages[0]?.content, 'You analyze data.');
+});
+
+test('P-06 of two toolsets on one agent, the names of the second begin with its own', async () => {
+  const { llm, server } = await script([
+    inSession('x = 1'),
+    { calls: [{ name: 'statistics_run_python_code', arguments: { code: 'print("x" in globals())' } }] },
+    { text: 'Done.' },
+  ]);
+  const agent = new Agent({ name: 'a', model: llm });
+  await agent.toolset(lab.toolset);
+  await agent.toolset(new PythonInterpreterToolSet({ name: 'statistics', host: lab.host, workdir: false }));
+  assert.equal(await agent.run('Both, please'), 'Done.');
+  const tools = server.requests[0]?.tools?.map((tool) => tool.function) ?? [];
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ['run_python_code', 'manage_interpreters', 'statistics_run_python_code', 'statistics_manage_interpreters'],
+  );
+  assert.match(JSON.stringify(tools[2]?.parameters), /interpreter from statistics_manage_interpreters/);
+  assert.match(JSON.stringify(tools[0]?.parameters), /interpreter from manage_interpreters/);
+  assert.match(JSON.stringify(server.requests[2]?.messages.at(-1)), /False/);
+  const third = new PythonInterpreterToolSet({ name: 'statistics', host: lab.host });
+  await assert.rejects(async () => agent.toolset(third), /two tools named 'statistics_run_python_code'/);
 });
 
 test('P-06 the model is told what was said before, calls and results included', async () => {

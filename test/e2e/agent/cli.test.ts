@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -192,7 +192,10 @@ test('P-06 the example with a toolset talks on the terminal, keeps its variables
     { text: 'One more, then.' },
   ]);
   const example = path.join(ROOT, 'examples/data-scientist.ts');
-  const terminal = new Terminal([example], { ...NO_MODEL, ...server.environment, TERM: 'xterm' });
+  const cwd = await mkdtemp(path.join(tmpdir(), 'viv-example-'));
+  await chmod(cwd, 0o755);
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  const terminal = new Terminal([example], { ...NO_MODEL, ...server.environment, TERM: 'xterm' }, { cwd });
   await terminal.until('> ');
   terminal.type('What is it?\r');
   assert.match(await terminal.until('It is computed.'), /│ answer\r\n42\r\n/);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { AIMessage, type ToolMessage } from '@langchain/core/messages';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { test } from 'vitest';
-import { toAiSdkTool, toAnthropicTool, toLangChainTool, toMcpTool, toOpenAITool } from '../../../src/tool/formats.ts';
-import { code, script, useHost } from './laboratory.ts';
+import { toAiSdkTool, toAnthropicTool, toLangChainTool, toMcpTool, toOpenAITool } from '../../../src/tools.ts';
+import { code, printedIn, script, useHost } from './laboratory.ts';
 
 const lab = useHost();
 
@@ -47,7 +47,7 @@ test('a LangChain tool is bound to a model and run by a ToolNode', async () => {
   const reply = await llm.bindTools?.([tool]).invoke('What is 40 + 2?');
   assert.deepEqual(server.requests[0]?.tools?.[0]?.function.parameters, PARAMETERS);
   const { messages } = (await new ToolNode([tool]).invoke({ messages: [reply] })) as { messages: ToolMessage[] };
-  assert.match(messages[0]?.text ?? '', /^42$/m);
+  assert.equal(printedIn(messages[0]?.text), '42\n');
   assert.equal(messages[0]?.status, 'success');
   const artifact: unknown = messages[0]?.artifact;
   assert.equal((artifact as { stdout: string }).stdout, '42\n');
@@ -82,8 +82,11 @@ test('aborting a LangChain call stops the code', async () => {
 
 test('the Vercel AI SDK gets a description, a JSON schema and something to execute', async () => {
   const form = await toAiSdkTool(lab.tool, { clientId: 'vercel' });
-  assert.deepEqual(form.inputSchema, PARAMETERS);
+  assert.deepEqual(form.inputSchema['~standard'].jsonSchema.input(), PARAMETERS);
   assert.match(form.description, /Python 3/);
-  assert.match(await form.execute({ code: 'print(5)' }, { abortSignal: new AbortController().signal }), /^5$/m);
-  assert.match(await form.execute({ code: '1/0' }), /ZeroDivisionError/);
+  const { text } = await form.execute({ code: 'print(5)' }, { abortSignal: new AbortController().signal });
+  assert.equal(printedIn(text), '5\n');
+  const failed = await form.execute({ code: '1/0' });
+  assert.match(failed.text, /ZeroDivisionError/);
+  assert.equal(failed.isError, true);
 });

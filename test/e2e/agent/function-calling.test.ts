@@ -13,7 +13,7 @@ import {
   type AgentEvent,
 } from '../../../src/agent.ts';
 import { toolResults } from '../../support/openai-server.ts';
-import { code, inSession, script, useHost } from './laboratory.ts';
+import { code, inSession, printedIn, script, useHost } from './laboratory.ts';
 
 const lab = useHost();
 
@@ -52,6 +52,15 @@ test('S-20 the limit must be at least 1, and unknown or doubled options are erro
   assert.throws(make({ tools: [lab.tool, lab.tool] }), { code: 'CONFIG_INVALID', message: /two tools named/ });
 });
 
+test.for([
+  [10, {}],
+  [6, { max_iterations: 6 }],
+] as const)('S-20 the model may reply %d times with the options %j', async ([limit, options]) => {
+  const { llm, server } = await script(() => ({ calls: [{ name: 'nothing', arguments: {} }] }));
+  await new FunctionCallingAgent({ llm, ...options }).run('?');
+  assert.equal(server.requests.length, limit);
+});
+
 test('S-20 without a prompt the model is told to be helpful', async () => {
   const { llm, server } = await script([{ text: 'Yes.' }]);
   await new FunctionCallingAgent({ llm }).run('?');
@@ -59,10 +68,11 @@ test('S-20 without a prompt the model is told to be helpful', async () => {
   assert.equal(server.requests[0]?.tools, undefined);
 });
 
-test('S-21 run gives the final answer, found by running code', async () => {
+test('S-21 run gives the final answer and nothing before it, found by running code', async () => {
   const { llm } = await script((request) => {
     const [result] = toolResults(request);
-    return result === undefined ? code('print(6 * 7)') : { text: `The answer is ${result.trim()}.` };
+    if (result === undefined) return { text: 'I compute it.', ...code('print(6 * 7)') };
+    return { text: `The answer is ${printedIn(result)?.trim()}.` };
   });
   const agent = new FunctionCallingAgent({ llm, tools: [lab.tool] });
   assert.equal(await agent.run('What is 6 times 7?'), 'The answer is 42.');
@@ -106,6 +116,22 @@ test('S-24 an observation is JSON with the five keys of the tool', async () => {
   assert.equal(file?.size, 3);
   assert.equal(await readFile(file.path, 'utf8'), 'abc');
   assert.deepEqual(toolResults(server.requests[1] ?? assert.fail()), [seen.text]);
+  assert.deepEqual(JSON.parse(seen.text), payload);
+});
+
+test('S-24 P-57 what is too long for the model is still JSON, and says what was left out; programs get all of it', async () => {
+  const long = 'open("a.txt", "w").write("1")\nprint("HEAD" + "x" * 50_000 + "TAIL")\nraise ValueError("at the end")';
+  const { llm, server } = await script([code(long), { text: 'ok' }]);
+  const agent = new FunctionCallingAgent({ llm, tools: [lab.tool], maxToolContentLength: 2000 });
+  const [seen] = (await collect(agent.streamSteps('?'))).filter((event) => event instanceof ObservationEvent);
+  const [shown = ''] = toolResults(server.requests[1] ?? assert.fail());
+  assert.ok(shown.length <= 2000, String(shown.length));
+  const { stdout, stderr, files, error } = JSON.parse(shown) as Record<string, string>;
+  assert.match(stdout ?? '', /^HEADx+\n… \d+ characters omitted …\nx+TAIL\n$/);
+  assert.match(stderr ?? '', /ValueError: at the end/);
+  assert.equal(error, 'ValueError: at the end');
+  assert.match(JSON.stringify(files), /a\.txt.*stdout\.txt/);
+  assert.equal(printedIn(seen?.observation), `HEAD${'x'.repeat(50_000)}TAIL\n`);
 });
 
 test('S-25 the last event is the final answer', async () => {
@@ -194,11 +220,13 @@ test('SB-03 the model sees traceback and output of failing code, repairs it and 
     if (turn === 0) return code('print("loaded")\ntotal = 1 / 0');
     const results = toolResults(request);
     if (turn === 1) {
-      assert.match(results[0] ?? '', /^loaded$/m);
-      assert.match(results[0] ?? '', /line 2[^]*ZeroDivisionError: division by zero/);
+      const seen = JSON.parse(results[0] ?? '') as Record<string, unknown>;
+      assert.deepEqual(Object.keys(seen), ['stdout', 'stderr', 'files', 'plots', 'dataframes', 'error']);
+      assert.equal(seen['stdout'], 'loaded\n');
+      assert.match(String(seen['stderr']), /^Traceback[^]*line 2[^]*ZeroDivisionError: division by zero\n$/);
       return code('total = 1 / 4\nprint(total)');
     }
-    return { text: `It is ${results[1]?.split('\n')[0]}.` };
+    return { text: `It is ${printedIn(results[1])?.trim()}.` };
   });
   const agent = new FunctionCallingAgent({ llm, tools: [lab.tool] });
   assert.equal(await agent.run('?'), 'It is 0.25.');

@@ -40,7 +40,7 @@ export function useHost(): Laboratory {
       return new CodeInterpreterTool({ host, artifactDir, timeout: 60, memoryLimitMb: 1024 });
     },
     get toolset() {
-      return new PythonInterpreterToolSet({ name: 'python', host });
+      return new PythonInterpreterToolSet({ name: 'python', host, workdir: false });
     },
     get python() {
       const [python] = this.toolset.tools();
@@ -58,6 +58,12 @@ export async function script(
   const server = await OpenAIServer.start(replies);
   onTestFinished(() => server[Symbol.asyncDispose]());
   return { server, llm: await defaultModel(options, server.environment) };
+}
+
+/** What the code printed, from the JSON that a model is shown. */
+export function printedIn(shown: string | undefined): string | undefined {
+  const json = /\{.*\}/s.exec(shown ?? '')?.[0];
+  return json === undefined ? undefined : (JSON.parse(json) as { stdout: string }).stdout;
 }
 
 /** A reply that calls the tool which keeps nothing. */

@@ -9,7 +9,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import { test } from 'vitest';
 import { Agent, FunctionCallingAgent, ReActAgent, type AgentEvent } from '../../../src/agent.ts';
 import type { ChatRequest, OpenAIServer, Reply, Script } from '../../support/openai-server.ts';
-import { script, useHost } from './laboratory.ts';
+import { printedIn, script, useHost } from './laboratory.ts';
 
 const lab = useHost();
 
@@ -51,7 +51,7 @@ test('S-52 S-53 SB-03 a model without tool calling repairs failing code, plots a
       if (turn === 0) return { text: act(BROKEN) };
       if (turn > 1)
         return { text: `Thought: It is drawn.\nFinal Answer: See ${/chart\.png/.exec(heard(request))?.[0]}.` };
-      assert.match(heard(request), /^Observation: drawing$/m);
+      assert.match(heard(request), /^Observation: \{"stdout":"drawing\\n"/);
       assert.match(heard(request), /AttributeError: module 'matplotlib\.pyplot' has no attribute 'bars'/);
       return { text: act(BROKEN.replace('plt.bars', 'plt.bar'), 'The function is bar.') };
     }),
@@ -85,7 +85,7 @@ test('S-53 an observation that the model makes up is cut off, hung up on and nev
   const { llm, server } = await script((request, turn) => {
     const made = `${act('print(6 * 7)')}\nObservation: 999\nThought: I know.\nFinal Answer: It is 999. And`;
     if (turn === 0) return { text: `${made} more`, until: never.promise };
-    return { text: `Final Answer: It is ${/^Observation: (?<seen>.*)$/m.exec(heard(request))?.groups?.['seen']}.` };
+    return { text: `Final Answer: It is ${printedIn(heard(request))?.trim()}.` };
   });
   const agent = new ReActAgent({ llm, tools: [lab.tool] });
   const events = await Array.fromAsync(agent.streamSteps('What is 6 times 7?'));
@@ -274,8 +274,8 @@ test('a model of LangChain that has no bindTools, and one that does not stream, 
     }
 
     override _generate(messages: BaseMessage[]): Promise<ChatResult> {
-      const seen = /^Observation: (?<seen>.*)$/m.exec(messages.at(-1)?.text ?? '')?.groups?.['seen'];
-      const text = seen === undefined ? act('print(2 ** 10)') : `Final Answer: ${seen}`;
+      const seen = printedIn(messages.at(-1)?.text);
+      const text = seen === undefined ? act('print(2 ** 10)') : `Final Answer: ${seen.trim()}`;
       return Promise.resolve({ generations: [{ text, message: new AIMessage(text) }] });
     }
   }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { realPython } from '../../support/python.ts';
 import { Laboratory } from './laboratory.ts';
 
 const MANY = 100_000;
@@ -21,7 +22,7 @@ for number in range(${count} // 1000):
     open(f"d{number}/0", "w").close()
     for name in range(1, 1000):
         os.link(f"d{number}/0", f"d{number}/{name}")`;
-  execFileSync('python3', ['-c', program], { cwd: directory });
+  execFileSync(realPython(), ['-c', program], { cwd: directory });
 };
 
 test(`a session with ${MANY} files closes at once, and its files are gone from their place`, async () => {

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { MountTable } from '../../../src/engine/local/mount/table.ts';
+import { exhaustDescriptors } from '../../support/faults/descriptors.ts';
 import { Laboratory } from './laboratory.ts';
 
 const run = promisify(execFile);
@@ -23,6 +25,16 @@ print(before == [os.fstat(fd).st_ino for pair in pipes for fd in pair])`);
   expect(outcome.status).toBe('succeeded');
   expect(logs.stdout).toBe('True\n');
   expect(await other.evaluate('6 * 7')).toBe('42');
+});
+
+test('a mount that cannot be opened for want of descriptors is not called wrong', async () => {
+  const table = new MountTable([import.meta.dirname]);
+  const mount = { source: import.meta.dirname, target: '/data', writable: false };
+  table.hold([mount])[Symbol.dispose](); // what has to be loaded is loaded now
+  using taken = exhaustDescriptors(1);
+  expect(() => table.hold([mount])).toThrow(expect.objectContaining({ code: 'ENGINE_FAILED' }));
+  taken[Symbol.dispose]();
+  table.hold([mount])[Symbol.dispose]();
 });
 
 test.for([1026, 512, 100])('sessions open where a process may have only %i open files', async (limit) => {

@@ -129,7 +129,11 @@ async function storm(chance: Chance): Promise<Map<string, Process>> {
     expect(await subject.evaluate('40 + 2')).toBe('42');
   });
   await answered('close', () => laboratory.engine.close());
-  expect(await readdir(path.join(laboratory.dataDir, 'sessions'))).toEqual([]);
+  // Closing waits for the removal of files for a while only. Then the next start removes the directory of the engine.
+  const files = (): string[] => globSync(path.join(laboratory.dataDir, 'sessions', '*', '*'));
+  await expect
+    .poll(() => files().filter((file) => path.basename(file) !== 'owner.sock'), { timeout: 10_000 })
+    .toEqual([]);
   return seen;
 }
 
@@ -193,7 +197,8 @@ class User {
     }
     const effects = effectsOf(state);
     if (effects === 'kept') this.#count = Number.isInteger(printed) ? printed : null;
-    else if (effects === 'lost' || isLost) this.#count = 0;
+    // A loss that is told late may have come before a run that was left early, and whose effects are there.
+    else if (effects === 'lost' || (isLost && this.#count !== null)) this.#count = 0;
   }
 
   async #leaveEarly(subject: Subject): Promise<void> {

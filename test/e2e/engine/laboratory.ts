@@ -12,12 +12,14 @@ import { findEnvironment } from '../../../src/environment/find.ts';
 import type { Event } from '../../../src/execution/event.ts';
 import type { Execution } from '../../../src/execution/execution.ts';
 import { foldExecution } from '../../../src/execution/transcript.ts';
+import { Task } from '../../../src/process-life.ts';
 
 export interface RunSettings {
   readonly timeoutMs?: number;
   readonly echo?: Echo;
   readonly signal?: AbortSignal;
   readonly resultVariable?: string;
+  readonly stdin?: string;
   readonly svg?: boolean;
 }
 
@@ -25,24 +27,29 @@ export class Laboratory implements AsyncDisposable {
   readonly engine: Engine<LocalSession>;
   readonly dataDir: string;
   readonly #config: Config;
+  /** An engine by itself does not keep the process alive. */
+  readonly #life: Task;
   #opened = 0;
 
-  private constructor(engine: Engine<LocalSession>, config: Config) {
+  private constructor(engine: Engine<LocalSession>, config: Config, life: Task) {
+    this.#life = life;
     this.engine = engine;
     this.#config = config;
     this.dataDir = config.dataDir;
   }
 
   /** Preloads and pools nothing unless asked to, so that a test pays only for what it needs. */
-  static async start(input: Omit<ConfigInput, 'dataDir'> = {}): Promise<Laboratory> {
+  static async start(input: Omit<ConfigInput, 'dataDir'> = {}, ownPython?: string): Promise<Laboratory> {
     const environment = await findEnvironment(defaultDataDir(process.env));
     if (environment === undefined) throw new Error('No Python environment was found: run `npm run setup` first.');
     const dataDir = await mkdtemp(path.join(tmpdir(), 'viv-test-'));
     const config = parseConfig({ preload: [], poolSize: 0, ...input, dataDir });
+    const life = new Task();
     try {
       const { python, cacheDir } = environment;
-      return new Laboratory(await startLocalEngine({ config, python, cacheDir }), config);
+      return new Laboratory(await startLocalEngine({ config, python: ownPython ?? python, cacheDir }), config, life);
     } catch (error) {
+      life[Symbol.dispose]();
       await removeTree(dataDir);
       throw error;
     }
@@ -56,7 +63,7 @@ export class Laboratory implements AsyncDisposable {
       mounts: [],
       network: false,
       readOnly: false,
-      environment: {},
+      env: {},
       twins: true,
       ...options,
     });
@@ -66,6 +73,7 @@ export class Laboratory implements AsyncDisposable {
   async close(): Promise<void> {
     await this.engine.close();
     await removeTree(this.dataDir);
+    this.#life[Symbol.dispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

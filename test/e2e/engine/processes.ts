@@ -1,8 +1,8 @@
 /** What /proc says about the processes of an engine. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import type { Subject } from './laboratory.ts';
 
-export type Role = 'outside' | 'zygote' | 'builder' | 'surveyor' | 'pid 1' | 'worker' | 'other';
+export type Role = 'outside' | 'zygote' | 'builder' | 'surveyor' | 'gate' | 'pid 1' | 'worker' | 'other';
 
 export interface Process {
   readonly pid: number;
@@ -31,6 +31,7 @@ export function descendants(root = process.pid): Process[] {
 export function roleOf({ name, numbers, parent }: Process): Role {
   const own = numbers.at(-1);
   if (name === 'viv-surveyor') return 'surveyor';
+  if (name === 'viv-gate') return 'gate';
   if (numbers.length === 1) return 'outside';
   if (numbers.length === 2) return own === 1 ? 'zygote' : 'builder';
   if (own === 1) return 'pid 1';
@@ -78,6 +79,21 @@ export function processesIn(workspacePath: string): Process[] {
 
 export function openFds(): number {
   return readdirSync('/proc/self/fd').length;
+}
+
+/** What Node keeps in reserve where it listens: once it ran out of descriptors, the second instead of the first. */
+const RESERVE = ['/dev/null', '/'];
+
+/** What the descriptors of this process refer to. */
+export function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((name) => {
+    try {
+      const file = readlinkSync(`/proc/self/fd/${name}`);
+      return RESERVE.includes(file) ? [] : [`${name} of ${file}`];
+    } catch {
+      return []; // that of the listing itself
+    }
+  });
 }
 
 function readProcess(pid: number): Process | undefined {

@@ -1,6 +1,6 @@
 /** The surveyor, which measures sessions: limits hold whatever becomes of it. */
 import { expect, test } from 'vitest';
-import { Laboratory } from './laboratory.ts';
+import { Laboratory, type Subject } from './laboratory.ts';
 import { descendants, isRunning, roleOf, type Process } from './processes.ts';
 
 function surveyor(): Process | undefined {
@@ -36,12 +36,31 @@ test('a session whose surveyor is killed between runs is still held to its limit
   await using subject = await laboratory.open({ workspaceMb: 5, rollbackMb: 0 });
   await subject.run('import subprocess, sys');
   for (let times = 0; times < 3; times += 1) await replaceSurveyor();
-  const fill = 'import time; time.sleep(0.5); open("large", "wb").write(bytes(40 << 20)); time.sleep(60)';
-  await subject.run(`process = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(fill)}])`);
+  await startFilling(subject, 0.5);
   await expect
     .poll(() => subject.evaluate('process.poll() is not None'), { timeout: 10_000, interval: 300 })
     .toBe('True');
 });
+
+test.for([0, 0.05, 0.1, 0.2])(
+  'what a run left running is ended for its files whenever it writes them: after %s s',
+  async (afterS) => {
+    await using laboratory = await Laboratory.start();
+    await using subject = await laboratory.open({ workspaceMb: 5, rollbackMb: 0 });
+    await subject.run('import subprocess, sys; kept = 42');
+    await startFilling(subject, afterS);
+    await expect
+      .poll(() => subject.evaluate('process.poll() is not None'), { timeout: 10_000, interval: 300 })
+      .toBe('True');
+    expect(await subject.evaluate('kept')).toBe('42');
+  },
+);
+
+/** Leaves a process that writes far more than the session may, and then does nothing. */
+async function startFilling(subject: Subject, afterS: number): Promise<void> {
+  const fill = `import time; time.sleep(${afterS}); open("large", "wb").write(bytes(40 << 20)); time.sleep(60)`;
+  await subject.run(`process = subprocess.Popen([sys.executable, "-c", ${JSON.stringify(fill)}])`);
+}
 
 test('a session is measured by its control group: a process that left its parents is not forgotten', async () => {
   await using laboratory = await Laboratory.start();
@@ -64,14 +83,14 @@ test.for(['namespaces', 'none'] as const)(
   async (isolation) => {
     await using laboratory = await Laboratory.start({ isolation });
     await using subject = await laboratory.open({ timeoutMs: 300 });
-    await subject.run('import time; kept = 42');
+    await subject.run('import os, time; kept = 42; beat = os.open("beat", os.O_CREAT | os.O_WRONLY)');
     const startedAt = Date.now();
     const running = subject.run(`
 while True:
     try:
         time.sleep(0.02)
     finally:
-        open("beat", "w").write(str(time.time() * 1000))
+        os.pwrite(beat, f"{time.time() * 1000:20.3f}".encode(), 0)  # never empty, whenever it is killed
 `);
     await new Promise((resolve) => setTimeout(resolve, 150)); // it is a long run by then, and watched
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 9000);

@@ -1,7 +1,11 @@
 /** Temporary files and shared memory: as large as the limits of the session, and errors that name the limit. */
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseConfig } from '../../../src/config.ts';
+import { choosePython } from '../../../src/host/local/python.ts';
 import type { Limits } from '../../../src/config.ts';
 import { Laboratory, type Subject } from './laboratory.ts';
 
@@ -141,6 +145,8 @@ block.close(); block.unlink()`;
 
   test('a new interpreter of a session begins with an empty /tmp, whatever was left in it', async () => {
     await using subject = await open();
+    const look = 'import os; print(sorted({*os.listdir("/tmp")} - {".matplotlib"}), os.listdir("/dev/shm"))';
+    const { stdout: before } = (await subject.run(look)).logs; // Python itself may lie there
     await subject.run(`
 import os, shutil
 shutil.rmtree("/tmp/.matplotlib", True)
@@ -148,8 +154,37 @@ os.symlink("/etc", "/tmp/.matplotlib")
 os.makedirs("/tmp/a/b")
 for path in ("/tmp/a/file", "/dev/shm/file"): open(path, "w").write("x")`);
     await subject.session.reset();
-    expect((await subject.run('import os; print(os.listdir("/tmp"), os.listdir("/dev/shm"))')).logs.stdout).toBe(
-      '[] []\n',
-    );
+    expect((await subject.run(look)).logs.stdout).toBe(before);
+    expect(await subject.evaluate('os.path.lexists("/tmp/.matplotlib")')).toBe('False');
+  });
+});
+
+describe('a Python environment', () => {
+  let directory: string;
+  let environment: string;
+  beforeAll(async () => {
+    directory = mkdtempSync(path.join(tmpdir(), 'viv-environment-'));
+    chmodSync(directory, 0o755); // sessions of root have a user of their own
+    const { python } = await choosePython(parseConfig({}));
+    environment = path.join(directory, 'environments', 'mine');
+    execFileSync(python, ['-m', 'venv', '--without-pip', environment]);
+    const [libraries = ''] = globSync(path.join(environment, 'lib', 'python3*', 'site-packages'));
+    writeFileSync(path.join(libraries, 'installed_there.py'), 'answer = 42');
+    symlinkSync('mine', path.join(directory, 'environments', 'linked'));
+    symlinkSync('environments', path.join(directory, 'link'));
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  test.for([
+    ['that lies in /tmp', 'environments/mine'],
+    ['that is a link', 'environments/linked'],
+    ['behind a link', 'link/mine'],
+  ])('%s is found, after a reset too', async ([, place = '']) => {
+    await using laboratory = await Laboratory.start({}, path.join(directory, place, 'bin', 'python'));
+    await using subject = await laboratory.open();
+    const look = '__import__("installed_there").answer';
+    expect(await subject.evaluate(look)).toBe('42');
+    await subject.session.reset();
+    expect(await subject.evaluate(look)).toBe('42');
   });
 });

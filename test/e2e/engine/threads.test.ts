@@ -24,6 +24,36 @@ def region():
     return len(os.listdir("/proc/self/task"))
 region()`;
 
+const POLARS = `
+import os, polars
+frame = polars.DataFrame({"key": [i % 100 for i in range(50_000)], "value": range(50_000)})
+def work():
+    "Uses both engines of polars, each with threads of its own."
+    sums = frame.group_by("key").agg(polars.col("value").sum()).sort("key")
+    large = frame.lazy().filter(polars.col("value") > 100).group_by("key").agg(polars.len()).collect(engine="streaming")
+    return sums["value"].sum(), large["len"].sum()
+first, rounds = work(), 0`;
+
+test('polars works in a twin, and in the twin of that, again and again', async () => {
+  await using subject = await laboratory.open();
+  expect((await subject.run(POLARS)).state).not.toHaveProperty('unprotected');
+  for (let round = 1; round <= 10; round += 1) {
+    expect((await subject.run('work(); os.abort()')).state.status).toBe('restored');
+    const again = await subject.run('assert work() == first; rounds += 1', { timeoutMs: 20_000 });
+    expect(again.outcome.status, again.error?.value).toBe('succeeded');
+    expect(again.state).not.toHaveProperty('unprotected');
+  }
+  expect(await subject.evaluate('rounds')).toBe('10');
+});
+
+test('a rollback brings back a state in which polars works', async () => {
+  await using subject = await laboratory.open();
+  await subject.run(POLARS);
+  await subject.run('rounds = 7');
+  await subject.session.rollback();
+  expect(await subject.evaluate('rounds, work() == first')).toBe('(0, True)');
+});
+
 test('joblib keeps its processes from run to run, although each run gets a twin', async () => {
   await using subject = await laboratory.open();
   expect((await subject.run(WORKERS)).state).not.toHaveProperty('unprotected');

@@ -200,7 +200,7 @@ test.each([
   assert.match((await place.run(['approvals', 'list'])).stdout, /pending/);
 });
 
-test('whoever decides second learns who was first', async () => {
+test('the second decision is told who made the first', async () => {
   const place = await Place.make();
   await place.write('code.py', 'results = {"answer": 1}');
   const terminal = place.terminal(['task', 'Try it', '--code', 'code.py']);
@@ -253,7 +253,7 @@ test('what is rejected ends with 77, says by whom, and is no failure of the code
   assert.equal((await place.run(['approvals', 'approve', id])).code, 4);
 });
 
-test('a response has other code written, which is asked about anew', async () => {
+test('a response has other code written, which is asked about again', async () => {
   const place = await Place.make();
   const server = await serve([{ text: 'results = {"answer": 1}' }, { text: 'results = {"answer": 2}' }]);
   const env = server.environment;

@@ -6,9 +6,15 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createHost, type Host } from '../../../src/index.ts';
-import { loadConfiguration, startPythonExecutor, type PythonExecutorService } from '../../../src/service.ts';
+import {
+  handle_service_with_interrupts,
+  loadConfiguration,
+  startPythonExecutor,
+  type ContainerConnectivityError,
+  type PythonExecutorService,
+} from '../../../src/service.ts';
 import { installJupyter, TestJupyterServer } from '../../support/jupyter-server.ts';
 import { startProxy } from '../../support/proxy.ts';
 import { EPICS } from './laboratory-settings.ts';
@@ -17,7 +23,8 @@ const CODE = `
 import matplotlib.pyplot as plt
 plt.plot([1, 2]); plt.title('Trend'); plt.show()
 print('from', context.SENSOR.first.name)
-results = {'statistics': {'mean': sum(context.SENSOR.first.values) / 2}, 'host': 'unknown'}
+import os
+results = {'statistics': {'mean': sum(context.SENSOR.first.values) / 2}, 'directory': os.getcwd()}
 `;
 const REQUEST = {
   user_query: 'How warm was it?',
@@ -48,6 +55,17 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+interface Start {
+  readonly method?: string;
+  readonly kernel?: string;
+  readonly port?: number;
+  readonly approval?: string;
+  readonly writes?: boolean;
+  readonly records?: string;
+  readonly at?: TestJupyterServer | undefined;
+  readonly token?: boolean;
+}
+
 async function start({
   method = 'container',
   kernel = 'python3',
@@ -55,8 +73,10 @@ async function start({
   approval = 'selective',
   writes = false,
   records = '_agent_data',
-} = {}): Promise<PythonExecutorService> {
-  const { url, token } = server?.access ?? { url: 'http://127.0.0.1:1', token: 'x' };
+  at = server,
+  token: hasToken = true,
+}: Start = {}): Promise<PythonExecutorService> {
+  const { url, token } = at?.access ?? { url: 'http://127.0.0.1:1', token: 'x' };
   const text = `
 framework:
   execution:
@@ -67,37 +87,54 @@ framework:
     container:
       jupyter_host: "127.0.0.1"
       jupyter_port: ${port === 0 ? new URL(url).port : port}
-      jupyter_token: "\${TOKEN}"
+      jupyter_token: "\${TOKEN:-}"
 file_paths: { agent_data_dir: "${records}" }
 execution_control: { epics: { writes_enabled: ${writes} } }
 approval:
   global_mode: "${approval}"
   capabilities: { python_execution: { enabled: true, mode: "epics_writes" } }
 `;
-  const configuration = await loadConfiguration({ text, environment: { TOKEN: token } });
+  const configuration = await loadConfiguration({ text, environment: hasToken ? { TOKEN: token } : {} });
   const place = mkdtempSync(path.join(directory, 'service-'));
   return startPythonExecutor({ config: configuration, dataDir: path.join(place, 'data'), baseDir: place, host });
 }
 
 test('O-42 a server that is not there: host, port and how to check are said, and the same code was tried again', async () => {
-  await using service = await start({ port: 9 });
-  const failure = await service.invoke({ ...REQUEST, retries: 1 }, config('gone')).catch((error: unknown) => error);
+  let probes = 0;
+  const deaf = createServer((request) => {
+    if (request.url === '/api') probes += 1;
+    request.socket.destroy();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void deaf.close());
+  await once(deaf, 'listening');
+  const { port } = deaf.address() as AddressInfo;
+  await using hanging = await start({ port });
+  const failure = await hanging.invoke({ ...REQUEST, retries: 1 }, config('gone')).catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: 'MaxAttemptsExceededError', operationType: 'execution', maxAttempts: 2 });
-  expect(String(failure)).toContain('127.0.0.1:9');
+  expect(String(failure)).toContain(`\`curl http://127.0.0.1:${port}/api\` must answer with its version`);
+  expect((failure as Error).cause).toMatchObject({ name: 'ContainerConnectivityError', host: '127.0.0.1', port });
+  expect(probes).toBe(2);
+  await using service = await start({ port: 9 });
   const alone = await service.invoke({ ...REQUEST, retries: 0 }, config('gone-again')).catch((error: unknown) => error);
   expect(alone).toMatchObject({
     name: 'ContainerConnectivityError',
     host: '127.0.0.1',
     port: 9,
     category: 'infrastructure',
+    message: expect.stringMatching(/No Jupyter server answers at 127\.0\.0\.1:9: .*`curl http:/u) as string,
   });
+  expect((alone as ContainerConnectivityError).getUserMessage()).toBe(
+    'The Jupyter server at 127.0.0.1:9 cannot be reached. Start it, or set execution_method to "local".',
+  );
 });
 
 describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => {
   test('O-25 O-28 the same request runs on the server as configured, and its record has the same form', async () => {
     await using service = await start();
-    const { executionResult } = await service.invoke(REQUEST, config('there'));
+    const { executionResult, analysisWarnings } = await service.invoke(REQUEST, config('there'));
     expect(executionResult).toMatchObject({ results: { statistics: { mean: 21 } }, stdout: 'from roof\n' });
+    expect(executionResult.results['directory']).toMatch(new RegExp(`^${server?.root}/vivarium-`, 'u'));
+    expect(analysisWarnings).toEqual([]);
     expect(readFileSync(fileURLToPath(executionResult.notebookLink), 'utf8')).toContain('Successful Execution');
     expect(executionResult.figurePaths.map((figure) => path.basename(figure))).toEqual(['figure_01.png']);
     expect(existsSync(executionResult.figurePaths[0] ?? '')).toBe(true);
@@ -105,20 +142,65 @@ describe.runIf(python !== '')('On a Jupyter server', { timeout: 60_000 }, () => 
       readFileSync(path.join(executionResult.folderPath, 'execution_metadata.json'), 'utf8'),
     );
     expect(metadata).toMatchObject({ success: true, figure_count: 1, execution_mode: 'read_only' });
+    expect(metadata).toMatchObject({ execution_method: 'container', python_env: 'python3' });
   });
 
   test('the method can be chosen for one request', async () => {
     await using service = await start({ method: 'local' });
     const here = await service.invoke(REQUEST, config('here'));
     const there = await service.invoke(REQUEST, config('elsewhere', { execution_method: 'container' }));
-    expect(there.executionResult.results).toEqual(here.executionResult.results);
+    const inServer = expect.stringMatching(new RegExp(`^${server?.root}/`, 'u')) as string;
+    expect(there.executionResult.results['directory']).toEqual(inServer);
+    expect(here.executionResult.results['directory']).not.toEqual(inServer);
   });
 
-  test('a kernel that the server does not have is named, with those that it has', async () => {
-    await using service = await start({ kernel: 'python3-epics-readonly' });
+  test('a kernel that somebody chose and the server does not have is named, with those that it has', async () => {
+    await using service = await start({ kernel: 'science' });
     await expect(service.invoke(REQUEST, config('kernel'))).rejects.toMatchObject({
       category: 'configuration',
-      message: expect.stringMatching(/no Python kernel "python3-epics-readonly".*python3/) as string,
+      message: expect.stringMatching(/no Python kernel "science".*python3/) as string,
+    });
+  });
+
+  test('O-26 the documented kernel falls back to python3 where it is missing, which result, record and progress say', async () => {
+    await using service = await start({ kernel: 'python3-epics-readonly' });
+    const note =
+      'The Jupyter server has no kernel "python3-epics-readonly", so the code ran in "python3". Install that kernel, or set kernel_name of its mode to "python3".';
+    const said: string[] = [];
+    for await (const event of service.stream(REQUEST, config('fallback'))) {
+      if (event.type === 'status') said.push(event.text);
+      if (event.type !== 'settled') continue;
+      expect(event).toMatchObject({ status: 'completed', result: { analysisWarnings: [note] } });
+    }
+    expect(said).toContain(note);
+    const lines: string[] = [];
+    const logger = { info: (line: string) => void lines.push(line) };
+    const call = { service, request: REQUEST, config: config('logged'), logger, capability_name: 'Analysis' };
+    const { executionResult } = await handle_service_with_interrupts(call);
+    expect(lines).toEqual([`Analysis: ${note}`]);
+    const file = path.join(executionResult.folderPath, 'execution_metadata.json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ python_env: 'python3' });
+  });
+
+  test('O-26 a server that has the documented kernel runs the code in it, and nothing is said', async () => {
+    await using own = await TestJupyterServer.start(python, { kernels: ['python3-epics-readonly'] });
+    await using service = await start({ kernel: 'python3-epics-readonly', at: own });
+    const { executionResult, analysisWarnings } = await service.invoke(REQUEST, config('own-kernel'));
+    expect(analysisWarnings).toEqual([]);
+    const file = path.join(executionResult.folderPath, 'execution_metadata.json');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ python_env: 'python3-epics-readonly' });
+  });
+
+  test('a server without a token needs none, and one with a token says that it is missing', async () => {
+    await using open = await TestJupyterServer.start(python, { hasToken: false });
+    await using service = await start({ at: open, token: false });
+    const { executionResult } = await service.invoke(REQUEST, config('open'));
+    expect(executionResult.results).toMatchObject({ statistics: { mean: 21 } });
+    expect(executionResult.figurePaths).toHaveLength(1);
+    await using refused = await start({ token: false });
+    await expect(refused.invoke({ ...REQUEST, retries: 0 }, config('closed'))).rejects.toMatchObject({
+      name: 'ContainerConfigurationError',
+      message: expect.stringMatching(/asks for a token, and none was given.*jupyter server list/u) as string,
     });
   });
 

@@ -143,7 +143,7 @@ test('a thread whose approval expired takes a new request at once', async () => 
   expect((await lab.service.invoke(REQUEST, thread('t'))).executionResult.results).toEqual({ answer: 2 });
 });
 
-test('code that failed after it was approved is written anew, and that is asked about anew', async () => {
+test('code that failed after it was approved is written again, and that is asked about again', async () => {
   const config = { ...WRITES, approval: { capabilities: { python_execution: { preview: false } } } };
   await using lab = await laboratory.start({ config, code: [`${writing(1)}\n1/0`, writing(2)] });
   const first = question(await lab.service.run(REQUEST, thread('t')));

@@ -1,7 +1,15 @@
 /** Calls that cannot work: each error says what is wrong and what to do. */
-import { Command } from '@langchain/langgraph';
+import { Command, END, GraphInterrupt, START, StateGraph } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { getFullConfiguration, getRegistry, PythonExecutionRequest, get_registry } from '../../../src/service.ts';
+import {
+  AgentState,
+  ApprovalRequiredError,
+  getFullConfiguration,
+  getRegistry,
+  handle_service_with_interrupts,
+  PythonExecutionRequest,
+  get_registry,
+} from '../../../src/service.ts';
 import { EPICS, Laboratory, question, REQUEST, thread, WRITES, type Setting } from './laboratory.ts';
 
 const laboratory = new Laboratory();
@@ -35,15 +43,82 @@ test.for([['a word'], [7], [null], [undefined]])('O-03 %j is no request', async 
   ]);
 });
 
+test('O-03 ainvoke takes a request, and a Command that goes on with it; both return the result', async () => {
+  await using lab = await laboratory.start({
+    code: ['results = {"answer": 42}', `${EPICS}_w('magnet', 1)\nresults = {'answer': 7}`],
+    config: WRITES,
+  });
+  const done = await lab.service.ainvoke(PythonExecutionRequest(REQUEST), thread('plain'));
+  expect(done.execution_result.results).toEqual({ answer: 42 });
+  const waiting = await lab.service.ainvoke(REQUEST, thread('asked')).catch((error: unknown) => error);
+  expect(waiting).toBeInstanceOf(GraphInterrupt);
+  const [pending] = await lab.service.approvals.list({ status: 'pending' });
+  const continued = await lab.service.ainvoke(COMMAND, thread('asked'));
+  expect(continued.execution_result.results).toEqual({ answer: 7 });
+  expect((await lab.service.approvals.get(pending?.id ?? '')).run).toMatchObject({ status: 'finished' });
+});
+
+test('O-39 outside of a graph the handler says where the question waits, and how to answer it', async () => {
+  await using lab = await laboratory.start({
+    code: `${EPICS}_w('magnet', 1)\nresults = {'answer': 7}`,
+    config: WRITES,
+  });
+  const call = { service: lab.service, request: REQUEST, config: thread('t') };
+  const error = await handle_service_with_interrupts(call).catch((thrown: unknown) => thrown as ApprovalRequiredError);
+  if (!(error instanceof ApprovalRequiredError)) throw new Error('nobody was asked');
+  expect([error.category, error.payload]).toEqual([
+    'workflow',
+    expect.objectContaining({ user_message: expect.any(String) as string }),
+  ]);
+  expect(error.message).toContain(
+    `The request waits as approval ${error.approvalId}. Decide it with service.decide("${error.approvalId}"`,
+  );
+  const again = await handle_service_with_interrupts(call).catch((thrown: unknown) => thrown);
+  expect(again).toMatchObject({ approvalId: error.approvalId });
+  const decided = await lab.service.decide(error.approvalId, { type: 'approve' }, { by: 'Ann' });
+  expect(decided).toMatchObject({ status: 'completed', result: { executionResult: { results: { answer: 7 } } } });
+});
+
+test('O-39 a graph that keeps no checkpoints cannot wait either, and is told the same', async () => {
+  await using lab = await laboratory.start({
+    code: `${EPICS}_w('magnet', 1)\nresults = {'answer': 7}`,
+    config: WRITES,
+  });
+  const graph = new StateGraph(AgentState)
+    .addNode('work', async () => {
+      await handle_service_with_interrupts({ service: lab.service, request: REQUEST, config: thread('t') });
+      return {};
+    })
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile();
+  await expect(graph.invoke({})).rejects.toThrow('or in a graph without a checkpointer. The request waits as approval');
+});
+
 test('O-10 O-11 O-14 what a request lacks, and what it has too much, is named', async () => {
   const error = await told(({ service }) => service.invoke({ user_query: 'q', expected_result: {} }, thread('t')));
   expect(error.code).toBe('CONFIG_INVALID');
   for (const name of ['taskObjective', 'executionFolderName', 'expectedResult']) expect(error.message).toContain(name);
   expect(() => PythonExecutionRequest({ ...REQUEST, retries: 'three' })).toThrow('retries');
-  expect(PythonExecutionRequest(REQUEST)).toMatchObject({
-    userQuery: REQUEST.user_query,
-    retries: 3,
+});
+
+test.for([
+  ['user_query', 'userQuery'],
+  ['task_objective', 'taskObjective'],
+  ['execution_folder_name', 'executionFolderName'],
+] as const)('O-10 O-11 O-14 there is no request without %s', ([name, key]) => {
+  const { [name]: _missing, ...others } = REQUEST;
+  expect(() => PythonExecutionRequest(others)).toThrow(key);
+});
+
+test('O-12 O-13 O-15 O-16 what else a request leaves out has the documented default', () => {
+  const { user_query, task_objective, execution_folder_name } = REQUEST;
+  expect(PythonExecutionRequest({ user_query, task_objective, execution_folder_name })).toMatchObject({
+    userQuery: user_query,
     capabilityPrompts: [],
+    expectedResults: {},
+    capabilityContextData: null,
+    retries: 3,
   });
 });
 
@@ -60,6 +135,18 @@ test('O-40 a Command for a thread that has no request, and for one that does not
     await service.invoke(COMMAND, thread('t'));
   });
   expect(ended.message).toContain('has ended, so there is nothing to resume. Send a new request');
+});
+
+test('O-40 a request that comes again where an answer is due', async () => {
+  await using lab = await laboratory.start({
+    config: WRITES,
+    code: `${EPICS}_w('magnet', 1)\nresults = {'answer': 7}`,
+  });
+  const { id } = question(await lab.service.run(REQUEST, thread('t')));
+  await expect(lab.service.invoke(REQUEST, thread('t'))).rejects.toThrow(
+    `This thread waits for approval ${id}. Answer it with new Command({ resume: … })`,
+  );
+  expect((await lab.service.invoke(COMMAND, thread('t'))).executionResult.results).toEqual({ answer: 7 });
 });
 
 test('a second answer is told that there was a first', async () => {

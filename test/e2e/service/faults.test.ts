@@ -89,7 +89,7 @@ test('code that may write is not run again when the engine fails in the middle o
   expect((await lab.service.approvals.get(id)).run).toMatchObject({ status: 'finished' });
 });
 
-test('whoever leaves stops the code', async () => {
+test('leaving the stream stops the code', async () => {
   await using lab = await laboratory.start({ code: 'import time\nprint("on")\ntime.sleep(60)' });
   for await (const event of lab.service.stream(REQUEST, thread('t'))) {
     if (event.type === 'output') break;

@@ -62,7 +62,7 @@ test('a file that was put where no preview was kept is not taken for one', async
   const file = await asked(lab);
   const code = 'results = {"answer": 7}';
   const kept = { ...(JSON.parse(readFileSync(file, 'utf8')) as object), codeSha256: sha256Of(code) };
-  writeFileSync(file.replace('_01', '_02'), forged(JSON.stringify(kept)));
+  writeFileSync(file.replace('.preview_01', '.preview_02'), forged(JSON.stringify(kept)));
   const edit = new Command({ resume: { type: 'edit', code } });
   expect((await lab.service.invoke(edit, thread('t'))).executionResult.results).toEqual({ answer: 7 });
 });

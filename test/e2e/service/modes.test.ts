@@ -1,11 +1,12 @@
 /** What code may do in its execution mode, and whether it needs approval. */
 import { once } from 'node:events';
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Command } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
+import type { CellMetadata } from '../../../src/notebook/nbformat.ts';
 import type { PythonServiceResult } from '../../../src/service.ts';
 import { EPICS, Laboratory, REQUEST, thread, WRITES, type Sections } from './laboratory.ts';
 
@@ -95,6 +96,27 @@ results = {'text': text}`;
   expect(await results(WRITING + code, config)).toEqual({ text: 'hello' });
 });
 
+test('a mode that has a list reaches the hosts on it and no others, and the notebook says which', async () => {
+  const reply = (_: unknown, response: ServerResponse): void => void response.end('hello');
+  await using listed = createServer(reply).listen(0, '127.0.0.1');
+  await using other = createServer(reply).listen(0, '127.0.0.1');
+  await Promise.all([once(listed, 'listening'), once(other, 'listening')]);
+  const [port, otherPort] = [listed, other].map((server) => (server.address() as AddressInfo).port);
+  const code = `import urllib.request
+def reach(port):
+    try: return urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=5).read().decode()
+    except OSError: return 'unreachable'
+results = {'listed': reach(${port}), 'other': reach(${otherPort})}`;
+  const modes = { read_only: { network: { allow: [`127.0.0.1:${port}`] } } };
+  await using lab = await laboratory.start({ code, config: { framework: { execution: { modes } } } });
+  const { executionResult } = await lab.service.invoke(ONCE, thread('t'));
+  expect(executionResult.results).toEqual({ listed: 'hello', other: 'unreachable' });
+  const notebook = readFileSync(executionResult.notebookPath, 'utf8');
+  const reached = JSON.parse(notebook) as { cells: { metadata: CellMetadata }[] };
+  const told = reached.cells.flatMap(({ metadata }) => metadata.vivarium?.network.hosts ?? []);
+  expect(told).toMatchObject([{ host: '127.0.0.1', port, decision: 'allowed', connections: 1 }]);
+});
+
 const PLAIN = 'results = {}';
 const write = `${EPICS}_w('magnet', 1)\nresults = {}`;
 
@@ -113,6 +135,7 @@ test.for([
     const config = {
       ...WRITES,
       approval: { global_mode, capabilities: { python_execution: { enabled, mode, preview: false } } },
+      framework: { execution: { modes: { write_access: { requires_approval: false } } } }, // a reason of its own to ask
     };
     await using lab = await laboratory.start({ config, code });
     expect((await lab.service.run(ONCE, thread('t'))).status).toBe(isAsked ? 'awaiting-approval' : 'completed');

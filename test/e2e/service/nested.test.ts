@@ -49,8 +49,25 @@ test('O-36 a question becomes an interrupt of the graph around the service, and 
   const graph = graphOf(async () => [await handleServiceWithInterrupts(call)]);
   const waiting = await graph.invoke({ answers: [] }, CONFIG);
   expect(asked(waiting)).toMatch(/^[0-9a-f-]{36}$/);
+  expect(isInterrupted(waiting) && waiting[INTERRUPT]).toMatchObject([
+    {
+      value: {
+        user_message: expect.stringContaining('HUMAN APPROVAL REQUIRED') as unknown,
+        resume_payload: { code: writing(1) },
+      },
+    },
+  ]);
   expect(await graph.invoke(APPROVE, CONFIG)).toEqual({ answers: [1] });
   expect(lab.generations).toHaveLength(1);
+});
+
+test('O-36 whatever else goes wrong in the service is an error of the node, as it is', async () => {
+  await using lab = await laboratory.start({ code: '1/0' });
+  const call = { service: lab.service, request: { ...REQUEST, retries: 0 } };
+  const failing = graphOf(async () => [await handleServiceWithInterrupts({ ...call, config: thread('t') })]);
+  await expect(failing.invoke({ answers: [] }, CONFIG)).rejects.toMatchObject({ name: 'CodeRuntimeError' });
+  const nameless = graphOf(async () => [await handleServiceWithInterrupts({ ...call, config: {} })]);
+  await expect(nameless.invoke({ answers: [] }, CONFIG)).rejects.toMatchObject({ name: 'ServiceConfigurationError' });
 });
 
 test('O-08 two stages in one node are asked about one by one, and each runs once', async () => {
@@ -68,7 +85,7 @@ test('O-08 two stages in one node are asked about one by one, and each runs once
   expect(lab.generations).toHaveLength(2);
 });
 
-test('two questions in one node: an answer in words brings new code, which is asked about anew', async () => {
+test('two questions in one node: an answer in words brings new code, which is asked about again', async () => {
   await using lab = await laboratory.start({ config: WRITES, code: [writing(1), writing(2)] });
   const graph = graphOf(async () => [
     await handleServiceWithInterrupts({ service: lab.service, request: REQUEST, config: thread('t') }),
@@ -151,7 +168,7 @@ test('O-39 outside of any graph the question is an error that carries it, and no
   expect(executionResult.results).toEqual({ answer: 3 });
 });
 
-test('approved code that fails is written anew and asked about anew, and a second yes is for the second code', async () => {
+test('approved code that fails is written again and asked about again, and a second yes is for the second code', async () => {
   const config = { ...WRITES, approval: { capabilities: { python_execution: { preview: false } } } };
   await using lab = await laboratory.start({ config, code: [`${writing(1)}\n1/0`, `${writing(2)}\n1/0`, writing(3)] });
   const graph = graphOf(async () => [

@@ -31,7 +31,7 @@ test('a request becomes a result with its record', async () => {
   });
 });
 
-test('code that fails is written anew with what went wrong', async () => {
+test('code that fails is written again with what went wrong', async () => {
   await using lab = await laboratory.start({
     code: ['print(1/0)', 'results = {"answer": "six"}', 'results = {"answer": 6}'],
   });
@@ -116,6 +116,20 @@ results = {'nan': left.nan != left.nan, 'big': left.big == 1 << 80, 'set': left.
     none: null,
     columns: [1, 1],
   });
+});
+
+test('O-15 code reads the data that comes with its request', async () => {
+  await using lab = await laboratory.start({ code: 'results = {"answer": sum(context.SENSOR.roof.values)}' });
+  const request = { ...REQUEST, capability_context_data: { SENSOR: { roof: { values: [20, 22] } } }, retries: 0 };
+  const { executionResult } = await lab.service.invoke(request, thread('with'));
+  expect(executionResult.results).toEqual({ answer: 42 });
+  expect(readJson(path.join(executionResult.folderPath, 'context.json'))).toEqual(request.capability_context_data);
+});
+
+test('O-15 without such data the object is there and empty, as the model was told', async () => {
+  await using lab = await laboratory.start({ code: 'results = {"answer": len(list(context.keys()))}' });
+  const { executionResult } = await lab.service.invoke({ ...REQUEST, retries: 0 }, thread('without'));
+  expect(executionResult.results).toEqual({ answer: 0 });
 });
 
 test('O-29 OB-01 code runs on the Python that the configuration names', async () => {

@@ -41,7 +41,7 @@ type Options = ConstructorParameters<typeof IPythonInterpreter>[0];
 /** The three interfaces, made with the same options. */
 const MAKERS: Readonly<Record<string, (options: Options) => Opened>> = {
   PythonInterpreterToolSet: (options) => {
-    const toolset = new PythonInterpreterToolSet({ name: 'python', host, ...options });
+    const toolset = new PythonInterpreterToolSet({ name: 'python', host, workdir: false, ...options });
     onTestFinished(() => toolset.close());
     const [tool] = toolset.tools();
     if (tool === undefined) throw new Error('the toolset has no tools');
@@ -96,7 +96,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
       'import os\nprint(os.path.exists("/given/given.txt") and open("/given/given.txt").read(), os.environ.get("CITY"))';
     const mounts = [{ source: shown, target: '/given' }];
     expect(await make({}).print(code)).toBe('False None\n');
-    const opened = make({ mounts, environment: { CITY: 'Paris' } });
+    const opened = make({ mounts, env: { CITY: 'Paris' } });
     expect(await opened.print(code)).toBe('given Paris\n');
     expect((await opened.tool.define()).description).toContain('/given is shared with the machine and read-only.');
     expect(await opened.print('try:\n    open("/given/x", "w")\nexcept OSError: print("no")')).toBe('no\n');
@@ -115,7 +115,7 @@ for (const [name, make] of Object.entries(MAKERS)) {
 
 test('X-07 what a host gives to sessions is not taken away by a tool that adds to it', async () => {
   const mounts = [{ source: shown, target: '/given' }];
-  await using own = await createHost({ poolSize: 0, preload: [], mounts, environment: { CITY: 'Rome' } });
+  await using own = await createHost({ poolSize: 0, preload: [], mounts, env: { CITY: 'Rome' } });
   const workdir = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
   await chmod(workdir, 0o777);
   onTestFinished(() => rm(workdir, { recursive: true, force: true }));
@@ -125,7 +125,7 @@ test('X-07 what a host gives to sessions is not taken away by a tool that adds t
 });
 
 test('X-07 a batch passes on what it was given', async () => {
-  await using batch = new BatchIPythonInterpreter({ host, environment: { CITY: 'Oslo' } });
+  await using batch = new BatchIPythonInterpreter({ host, env: { CITY: 'Oslo' } });
   const { result } = await batch.call('import os; os.environ["CITY"]');
   expect(result).toEqual([{ type: 'text', content: "'Oslo'" }]);
 });

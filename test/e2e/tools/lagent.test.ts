@@ -1,11 +1,14 @@
 /** The action that agents of lagent know: each row of the requirements under its id. */
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { ToolRegistry } from '../../../src/agent.ts';
+import { FunctionCallingAgent, ToolRegistry } from '../../../src/agent.ts';
+import { toolResults } from '../../support/openai-server.ts';
 import { Terminal as TestTerminal } from '../../support/terminal.ts';
 import { createHost } from '../../../src/index.ts';
 import {
@@ -19,19 +22,45 @@ import {
   extract_code,
   get_multiline_input,
   IPythonInterpreter,
+  JsonParser,
   publish_image_to_local,
   runConsole,
   START_CODE,
   TimeoutError,
   TupleParser,
 } from '../../../src/tools.ts';
+import { script } from '../agent/laboratory.ts';
 import { host, open, run, shared, textOf, workDir } from './lagent-laboratory.ts';
 
-test('L-01 the constructor has its defaults and runs scripts in a notebook’s manner', async () => {
-  const interpreter = new IPythonInterpreter();
-  expect([interpreter.timeout, interpreter.enable, interpreter.name]).toEqual([20, true, 'IPythonInterpreter']);
-  expect(interpreter).toBeInstanceOf(BaseAction);
-  expect(await run('x = 20\nx + 1')).toBe('21');
+test('L-01 the constructor has its defaults, and takes each of them written out', async () => {
+  process.env['USER_DATA_DIR'] = path.join(workDir, 'l-01');
+  onTestFinished(() => void delete process.env['USER_DATA_DIR']);
+  await mkdir(path.join(workDir, 'l-01'));
+  await writeFile(path.join(workDir, 'l-01', 'mine.txt'), 'of the user');
+  const written = {
+    timeout: 20,
+    user_data_dir: 'ENV',
+    work_dir: './work_dir/tmp_dir',
+    description: null,
+    parser: JsonParser,
+    enable: true,
+  };
+  for (const options of [{}, written]) {
+    const interpreter = new IPythonInterpreter({ host, ...options });
+    onTestFinished(() => interpreter.close());
+    expect(interpreter).toBeInstanceOf(BaseAction);
+    const { timeout, work_dir, enable, name, description } = interpreter;
+    expect({ timeout, work_dir, enable, name }).toEqual({
+      timeout: 20,
+      work_dir: path.resolve('work_dir/tmp_dir'),
+      enable: true,
+      name: 'IPythonInterpreter',
+    });
+    expect(description.description).toContain('time out after 20.0 seconds');
+    const { result } = await interpreter.call('{"command": "x = open(\'mine.txt\').read()\\nx.title()"}');
+    expect(result).toEqual([{ type: 'text', content: "'Of The User'" }]);
+    expect(textOf(await interpreter.run('x'))).toBe("'of the user'"); // in a notebook's manner: it stays, and is shown
+  }
   // @ts-expect-error - a misspelt option of a caller from JavaScript
   expect(() => open({ time_out: 5 })).toThrow(/time_out/);
 });
@@ -45,23 +74,6 @@ test('L-02 LB-02 LB-03 the timeout is the duration, and the text has its number'
   expect(noisy.errmsg).toMatch(/^\.+\nTimeout\. No response after 0\.4 seconds\.$/);
   expect(() => open({ timeout: 0 })).toThrow(/timeout of 0 seconds/);
   expect((await shared.call({ command: '1', timeout: -1 })).errmsg).toContain('timeout of -1 seconds');
-});
-
-test('L-03 LB-11 files of the user data directory are loaded by name, also as ENV says', async () => {
-  const directory = path.join(workDir, "o'data");
-  await mkdir(directory);
-  await writeFile(path.join(directory, 'sales.csv'), '1,2');
-  const read = 'open("sales.csv").read()';
-  expect(textOf(await open({ user_data_dir: directory }).run(read))).toBe("'1,2'");
-  expect(textOf(await open({ userDataDir: `${directory}/` }).run(read))).toBe("'1,2'");
-  process.env['USER_DATA_DIR'] = directory;
-  onTestFinished(() => void delete process.env['USER_DATA_DIR']);
-  const interpreter = open();
-  expect(textOf(await interpreter.run(read))).toBe("'1,2'");
-  expect(textOf(await interpreter.run('open("new", "w")'))).toContain('Read-only file system');
-  expect(interpreter.description.description).toContain(`current directory, ${directory}`);
-  expect((await open({ userDataDir: '/none' }).run('1')).errmsg).toContain('user_data_dir /none');
-  await expect(open({ userDataDir: '/none' }).runOrThrow('1')).rejects.toThrow(/user_data_dir \/none/);
 });
 
 test('L-04 L-37 LB-12 images are written to work_dir, also those from before an error', async () => {
@@ -78,15 +90,67 @@ test('L-04 L-37 LB-12 images are written to work_dir, also those from before an 
   expect(existsSync(failed.result?.[0]?.content ?? '')).toBe(true);
 });
 
-test('L-05 a description of one’s own takes the place of the built one', () => {
-  const own = { ...shared.description, description: 'Mine.' };
-  expect(open({ description: own }).description.description).toBe('Mine.');
+test('L-04 the default is ./work_dir/tmp_dir of the current directory, which is made when it is needed', async () => {
+  const [before, directory] = [process.cwd(), await mkdtemp(path.join(tmpdir(), 'l-04-'))];
+  onTestFinished(() => rm(directory, { recursive: true }));
+  onTestFinished(() => process.chdir(before));
+  process.chdir(directory);
+  await using interpreter = new IPythonInterpreter({ host });
+  await interpreter.run('1');
+  expect(await readdir(directory)).toEqual([]);
+  const { result } = await interpreter.run('import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()');
+  const [file] = await readdir('work_dir/tmp_dir');
+  expect(file).toMatch(/^[0-9a-f-]{36}\.png$/);
+  expect(result?.[1]).toEqual({ type: 'image', content: path.join(directory, 'work_dir/tmp_dir', file ?? '') });
 });
 
-test('L-06 L-45 the parser decides how arguments are written, and the description says so', () => {
+test('L-05 a description of one’s own takes the place of the built one, for executors and models', async () => {
+  const parameters = [{ name: 'code', type: 'STRING', description: 'A short script' }];
+  const description = { name: 'python', description: 'Mine.', parameters, required: ['code'] };
+  const interpreter = open({ description });
+  expect(new ActionExecutor([interpreter]).get_actions_info()).toMatchObject([description]);
+  const { server, llm } = await script([
+    { calls: [{ name: 'python', arguments: { code: '6 * 7' } }] },
+    { text: 'Done.' },
+  ]);
+  const agent = new FunctionCallingAgent({ llm, tools: [interpreter.toTool()] });
+  expect(await agent.run('?')).toBe('Done.');
+  expect(server.requests[0]?.tools?.[0]?.function).toMatchObject({
+    name: 'python',
+    description: 'Mine.',
+    parameters: {
+      type: 'object',
+      properties: { code: { type: 'string', description: 'A short script' } },
+      required: ['code'],
+    },
+  });
+  expect(toolResults(server.requests[1] ?? assert.fail())).toEqual(['42']);
+  expect(textOf(await interpreter.call({ code: '1 + 1' }))).toBe('2');
+  expect((await interpreter.call({ command: '1' })).errmsg).toBe("unknown arguments: {'command'}");
+});
+
+test('L-05 what a description leaves out stays as it is', async () => {
+  const { description, parameters, name } = await open({ description: { description: 'Mine.' } })
+    .toTool()
+    .define();
+  expect([name, description, Object.keys(parameters.properties)]).toEqual([
+    'IPythonInterpreter',
+    'Mine.',
+    ['command', 'timeout'],
+  ]);
+  const renamed = await open({ timeout: 7, description: { name: 'python' } })
+    .toTool()
+    .define();
+  expect([renamed.name, renamed.description.includes('time out after 7.0 seconds')]).toEqual(['python', true]);
+});
+
+test('L-06 L-45 the parser decides how arguments are written, and the description says so', async () => {
   expect(open().description.parameter_description).toMatch(/JSON format/);
   expect(open({ parser: TupleParser }).description.parameter_description).toMatch(/tuple format/);
   expect(open({ parser: BaseParser }).description.parameter_description).toBeUndefined();
+  expect((await open().call('6 * 7')).errmsg).toBe('invalid json format: 6 * 7');
+  expect(textOf(await open({ parser: TupleParser }).call('("6 * 7",)'))).toBe('42');
+  expect(textOf(await open({ parser: BaseParser }).call('6 * 7'))).toBe('42');
 });
 
 test('L-07 U-24 X-20 a disabled action is hidden and refused', async () => {
@@ -107,17 +171,29 @@ test('L-07 U-24 X-20 a disabled action is hidden and refused', async () => {
   expect([tool.isEnabled, (await tool.call({ command: '1' })).text]).toEqual([true, '1']);
 });
 
-test('L-08 start_kernel starts a manager and a client', async () => {
+test('L-08 start_kernel starts a manager and a client, which has run the start code', async () => {
   const [manager, client] = await IPythonInterpreter.start_kernel({ poolSize: 0, preload: [] });
   onTestFinished(() => manager.close());
-  expect((await client.runCode('1 + 1')).results[0]?.data['text/plain']).toBe('2');
+  expect((await manager.listSessions()).map(({ id }) => id)).toEqual([client.id]);
+  await client.runCode('x = 1');
+  expect((await client.runCode('x + 1')).results[0]?.data['text/plain']).toBe('2');
+  expect((await client.runCode('input()')).error?.value).toBe('Python input() function is disabled.');
+  expect((await client.runCode('get_ipython().system("ls")')).logs.stdout).toContain('! is disabled');
+  await manager.close();
+  expect(client.isClosed).toBe(true);
 });
 
-test('L-09 initialize opens the session and runs the start code', async () => {
+test('L-09 initialize opens the session once and runs the start code, before any run', async () => {
   const interpreter = open();
-  const before = (await host.listSessions()).length;
+  const before = new Set((await host.listSessions()).map(({ id }) => id));
   await Promise.all([interpreter.initialize(), interpreter.initialize()]);
-  expect(await host.listSessions()).toHaveLength(before + 1);
+  const [opened, ...others] = (await host.listSessions()).filter(({ id }) => !before.has(id));
+  expect(others).toEqual([]);
+  const session = await host.getSession(opened?.id ?? '');
+  expect((await session.runCode('input()')).error?.value).toBe('Python input() function is disabled.');
+  expect((await session.runCode('get_ipython().system("ls")')).logs.stdout).toContain('! is disabled');
+  await session.runCode('x = "set before the first run"');
+  expect(textOf(await interpreter.run('x'))).toBe("'set before the first run'");
 });
 
 test('L-10 L-42 LB-15 reset leaves neither variables nor modules nor environment', async () => {
@@ -141,17 +217,19 @@ test('L-11 run takes a timeout of its own', async () => {
 test('L-12 LB-01 the tool text tells the truth: real limit, real drive, no internet', async () => {
   const interpreter = open({ timeout: 7 });
   const { description } = await interpreter.toTool().define();
-  expect(description).toContain('stateful Jupyter notebook environment');
-  expect(description).toContain('time out after 7.0 seconds');
-  expect(description).toContain("The drive at '/mnt/data' can be used to save and persist user files.");
-  expect(description).toContain('Internet access for this session is disabled.');
+  expect(description).toContain(
+    'When you send a message containing Python code to python, it will be executed in a stateful Jupyter notebook environment. ' +
+      'python will respond with the output of the execution or time out after 7.0 seconds. ' +
+      "The drive at '/mnt/data' can be used to save and persist user files. " +
+      'Internet access for this session is disabled. Do not make external web requests or API calls as they will fail.',
+  );
   await interpreter.run('open("/mnt/data/kept", "w").write("kept")');
   expect(textOf(await interpreter.run('open("/mnt/data/kept").read()'))).toBe("'kept'");
   const dialled = await interpreter.run('import socket; socket.create_connection(("192.0.2.1", 80), 2)');
   expect(dialled.errmsg).toContain('OSError');
 });
 
-test('L-13 U-14 input() and every ! and % are disabled with the words of the start code, or do nothing', async () => {
+test('L-13 U-14 input() and every way to the shell are disabled with the words of the start code', async () => {
   expect(START_CODE).toContain('{}');
   expect(await run('input("name")')).toContain('NotImplementedError: Python input() function is disabled.');
   const disabled = 'Assume we have this package, ! is disabled!\n';
@@ -160,10 +238,10 @@ test('L-13 U-14 input() and every ! and % are disabled with the words of the sta
   expect(await run('%%bash\nls\n')).toBe(disabled);
   expect(await run('get_ipython().system("ls")')).toBe(disabled);
   expect(await run('if True:\n    !ls \\\n      -l\nfiles = !ls\nfiles')).toBe(`${disabled}${disabled}[]`);
-  expect(await run('%matplotlib inline\n%time 6 * 7')).toBe('42');
-  expect(await run('%%time\n6 * 7')).toBe('42');
-  expect(await run('%timeit 1')).toMatch(/%timeit is not available/);
-  expect(await run('%%html\n<b>')).toMatch(/its cell was not run/);
+  expect(await run('%matplotlib inline\n%time 6 * 7')).toMatch(/^CPU times: .*\nWall time: .*\n42$/);
+  expect(await run('%%time\n6 * 7')).toMatch(/^CPU times: .*\nWall time: .*\n42$/);
+  expect(await run('%timeit -n 1 -r 1 1')).toMatch(/per loop/);
+  expect(await run('%nothing')).toMatch(/SyntaxError: %nothing is not known here/);
 });
 
 test('L-14 TimeoutError is a class of its own', async () => {
@@ -174,6 +252,9 @@ test('L-14 TimeoutError is a class of its own', async () => {
 
 test('L-15 X-19 LB-08 code is taken out of what a model writes, and code that is fine stays', async () => {
   expect(extract_code('Here:\n```python\nprint(1)\n```\n')).toBe('print(1)');
+  expect(extract_code('Use `print(1)`.')).toBe('print(1)');
+  expect(extract_code("{code: 'print(1)',}")).toBe('print(1)');
+  expect(extract_code('print(1)')).toBe('print(1)');
   expect(await run('Sure!\n```python\nprint("a")\n```\nand\n```python\nprint("b")\n```')).toBe('a\nb\n');
   expect(await run('print("use `x` here")')).toBe('use `x` here\n');
 });
@@ -182,11 +263,20 @@ test('L-16 LB-09 colours are stripped', () => {
   expect(escape_ansi('\x1b[31mred\x1b[0m \x1b]0;title\x07x')).toBe('red x');
 });
 
-test('L-17 an image is published as a file of its own', async () => {
+test('L-17 an image is published as a file of its own, by default in ./work_dir/tmp_dir', async () => {
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-  const file = await publish_image_to_local(png, path.join(workDir, 'new'));
-  expect((await readFile(file)).toString('base64')).toBe(png);
-  await expect(publish_image_to_local('bm90IGEgcG5n', workDir)).rejects.toThrow(/not a PNG/);
+  const directory = path.join(workDir, 'published', 'deep');
+  const files = [await publish_image_to_local(png, directory), await publish_image_to_local(png, directory)];
+  expect(files.map((file) => path.dirname(file))).toEqual([directory, directory]);
+  expect((await readdir(directory)).toSorted()).toEqual(files.map((file) => path.basename(file)).toSorted());
+  for (const file of files) expect((await readFile(file)).toString('base64')).toBe(png);
+  await expect(publish_image_to_local('bm90IGEgcG5n', directory)).rejects.toThrow(/not a PNG/);
+  const before = process.cwd();
+  onTestFinished(() => process.chdir(before));
+  process.chdir(directory);
+  const published = await publish_image_to_local(png);
+  expect(published).toMatch(/^work_dir\/tmp_dir\/[0-9a-f-]{36}\.png$/);
+  expect((await readFile(published)).toString('base64')).toBe(png);
 });
 
 test('L-18 get_multiline_input reads lines until the end', async () => {
@@ -205,17 +295,21 @@ test(
     const program = `
     import { get_multiline_input, runConsole, code_interpreter } from ${tools};
     console.log('got', JSON.stringify(await get_multiline_input('Enter:')));
-    await runConsole().finally(() => code_interpreter.close());`;
+    await runConsole();
+    console.log('kept', (await code_interpreter.run('answer')).formatResult());
+    await code_interpreter.close();`;
     const terminal = new TestTerminal(['--input-type=module', '-e', program], {});
     await terminal.until('CTRL-D to end input.');
     terminal.type('a = 6\ra\r\x04');
     await terminal.until('got "a = 6\\na"');
     await terminal.until('Enter python code:');
     await terminal.until('CTRL-D to end input.');
-    terminal.type('6 * 7\r\x04');
+    terminal.type('answer = 6 * 7\ranswer\r\x04');
     await terminal.until('Input received.\r\n42');
     await terminal.until('CTRL-D to end input.');
     terminal.type('\x04');
+    await terminal.until('kept ');
+    expect(await terminal.until('\n')).toBe('42\r\n');
     expect(await terminal.ended()).toBe(0);
   },
 );

@@ -197,7 +197,7 @@ test('P-43 U-37 the model sees paths and values, and no base64', async () => {
   const code = 'import matplotlib.pyplot as plt; plt.plot([1]); plt.title("T"); plt.show(); d = {"a": 1}; print("hi")';
   const { text, payload, isError } = (await tool?.call({ code, result_var_name: 'd' })) ?? {};
   expect(isError).toBe(false);
-  expect(text).toMatch(/hi\n[^]*\[figure "T"[^]*\[result: \{"a":1\}\]\n\[figures saved as \.matplotlib_figs\//);
+  expect(text).toMatch(/^\[figure "T"[^]*\]\nhi\n[^]*\[result: \{"a":1\}\]\n\[figures saved as \.matplotlib_figs\//);
   expect(text).not.toContain('iVBOR');
   expect(payload).toMatchObject({ success: true, result: { a: 1 }, hidden_to_model: ['base64_uri'] });
 });

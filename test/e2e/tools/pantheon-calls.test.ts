@@ -82,7 +82,7 @@ test('P-48 P-56 every method has the name that it is known by, and takes a conte
 });
 
 test('P-04 X-06 engine may be null, and retry_on_crash has its own spelling', async () => {
-  const own = new PythonInterpreterToolSet({ name: 'own', engine: null, retry_on_crash: true });
+  const own = new PythonInterpreterToolSet({ name: 'own', engine: null, workdir: false, retry_on_crash: true });
   onTestFinished(() => own.close());
   const code = 'import os\nif not os.path.exists("a"):\n    open("a", "w").close()\n    os._exit(1)\nprint("again")';
   expect(await own.run_python_code(code)).toMatchObject({ success: true, stdout: 'again\n' });

@@ -13,12 +13,12 @@ beforeAll(async () => {
 afterAll(() => host?.close());
 
 export function open(options: Partial<ToolSetOptions> = {}): PythonInterpreterToolSet {
-  const toolset = new PythonInterpreterToolSet({ name: 'python', host, ...options });
+  const toolset = new PythonInterpreterToolSet({ name: 'python', host, workdir: false, ...options });
   onTestFinished(() => toolset.close());
   return toolset;
 }
 
-/** A directory that sessions may write to, whoever they are. */
+/** A directory that every session may write to. */
 export async function sharedDirectory(): Promise<string> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'toolset-'));
   await chmod(directory, 0o777);

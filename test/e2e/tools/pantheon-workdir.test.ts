@@ -1,5 +1,5 @@
-/** A workdir is one place for all interpreters of a toolset, whoever made a file there and whenever. */
-import { chmod, chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+/** All interpreters of a toolset share one workdir, including files that existed before. */
+import { chmod, chown, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -61,6 +61,34 @@ test.runIf(process.getuid?.() === 0)('P-03 in a workdir of a user, files are tho
   expect((await open(workdir).run_python_code(append('y'))).stdout).toBe('1\nxy\n');
   await open(workdir).run_python_code('open("new", "w").write("1")');
   expect((await stat(path.join(workdir, 'new'))).uid).toBe(12_345);
+});
+
+test.runIf(process.getuid?.() === 0)('P-03 a workdir of root that only root may write works for root', async () => {
+  const workdir = await directory(0o755);
+  await writeFile(path.join(workdir, 'out.csv'), 'x', { mode: 0o600 });
+  const toolset = open(workdir);
+  expect((await toolset.run_python_code(append('y'))).stdout).toBe('1\nxy\n');
+  const made = await toolset.run_python_code('os.makedirs("sub"); open("sub/new", "w").write("1"); os.getuid()');
+  expect(made).toMatchObject({ success: true, stdout: '1\n1000\n' });
+  const { uid, mode } = await stat(path.join(workdir, 'sub', 'new'));
+  expect({ uid, mode: mode & 0o7777 }).toEqual({ uid: 0, mode: 0o644 });
+  const plotted = await toolset.run_python_code('plt.plot([1]); plt.show()');
+  expect((await readFile(path.join(workdir, plotted.fig_storage_path ?? ''))).length).toBeGreaterThan(0);
+});
+
+test.runIf(process.getuid?.() === 0)('P-03 code cannot leave a program that runs as root', async () => {
+  const toolset = open(await directory(0o755));
+  const attempts = [
+    'os.chmod("out", 0o4755)',
+    'os.fchmod(os.open("out", os.O_RDONLY), 0o4755)',
+    'os.open("made", os.O_CREAT | os.O_WRONLY, 0o4755)',
+    'os.mknod("node", 0o104755)',
+  ];
+  await toolset.run_python_code('open("out", "w").write("1")');
+  for (const attempt of attempts) {
+    expect((await toolset.run_python_code(attempt)).stderr, attempt).toContain('PermissionError');
+  }
+  expect((await toolset.run_python_code('os.chmod("out", 0o755)')).success).toBe(true);
 });
 
 test.runIf(process.getuid?.() === 0)('X-21 workdirs of root have a user each, and it is never root', async () => {

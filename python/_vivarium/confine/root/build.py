@@ -14,6 +14,7 @@ _OLD = "/old"
 _NEW = "/new"
 _BASE_BYTES = 4 << 20
 _BASE_INODES = 4096
+_LARGEST_ETC_FILE = 1 << 20
 
 
 class Bind(Record):
@@ -30,7 +31,9 @@ class Root(Record):
     `read_only`: host paths shown at the same place; missing ones are skipped, symbolic links stay links.
     `tmpfs`: (target, bytes, inodes). `symlinks`: (path, what it points to).
     `proc`: 'masked', 'plain' (fresh and unmasked, so that masked ones can be mounted inside), 'outer' or 'none'.
-    `network`: show name resolution and certificates of the host.
+    `network`: show name resolution and certificates of the host. `certificates`: only the latter.
+    `hosts`: further lines of /etc/hosts.
+    `host`: where the root of the machine is, if the files here are copies of its own.
     `shm`: the size of /dev/shm, or the directory of the host that is shown there.
     `devices`: names below /dev. A shared mapping of `zero` is memory that only a memory cgroup counts.
     """
@@ -41,18 +44,23 @@ class Root(Record):
     symlinks: tuple[tuple[str, str], ...] = ()
     proc: str = "masked"
     network: bool = False
+    certificates: bool = False
+    hosts: str = ""
+    host: str = ""
     shm: int | str = 64 << 20
     user: tuple[int, int] = (1000, 1000)
     devices: tuple[str, ...] = ("null", "zero", "full", "random", "urandom")
 
 
 class _Piece(Record):
-    """What to put at `target`: a link, a bind of the resolved `source`, or a tmpfs."""
+    """What to put at `target`: a link, a file with this content, a tmpfs, or a bind of the resolved `source`."""
 
     target: str
     source: str = ""
     writable: bool = False
     link: str | None = None
+    content: bytes | None = None
+    is_vital: bool = True
     tmpfs: tuple[int, int] | None = None
 
 
@@ -71,7 +79,7 @@ def build(root: Root) -> None:
     os.mkdir(f"{_NEW}/etc")
     for piece in pieces:
         _place(piece)
-    contents.write_etc(f"{_NEW}/etc", root.user)
+    contents.write_etc(f"{_NEW}/etc", root.user, root.hosts)
     contents.make_dev(f"{_NEW}/dev", _OLD, root.devices, shm)
     contents.make_proc(f"{_NEW}/proc", root.proc, f"{_OLD}/proc", f"{_NEW}/dev/null")
     for path, points_to in root.symlinks:
@@ -85,7 +93,8 @@ def build(root: Root) -> None:
 def _plan(root: Root) -> list[_Piece]:
     """Resolve every source while links of the host still work. Parents come before children."""
     pieces = [_same_place(path) for path in root.read_only if os.path.lexists(path)]
-    pieces += [_etc_piece(path) for path in contents.etc_paths(root.network) if os.path.exists(path)]
+    etc = contents.etc_paths(root.network, root.certificates)
+    pieces += [_etc_piece(path, root) for path in etc if os.path.exists(path)]
     pieces += [_Piece(bind.target, os.path.realpath(bind.source), bind.writable) for bind in root.binds]
     pieces += [_Piece(target, tmpfs=(size, inodes)) for target, size, inodes in root.tmpfs]
     return sorted(pieces, key=lambda piece: os.path.normpath(piece.target).count("/"))
@@ -98,10 +107,36 @@ def _same_place(path: str) -> _Piece:
     return _Piece(path, os.path.realpath(path))
 
 
-def _etc_piece(path: str) -> _Piece:
-    """Return a file of /etc: links to /usr or /etc stay links, others become what they point to."""
+def _etc_piece(path: str, root: Root) -> _Piece:
+    """Return a part of /etc: links to /usr stay links, others become what they point to.
+
+    Files of the machine are copied. It replaces them while we run (with every new library a new ld.so.cache comes), and
+    what was replaced cannot be bound again. Name servers change, so a session has those of its own time.
+    """
     real = os.path.realpath(path)
-    return _same_place(path) if real.startswith(("/usr/", "/etc/")) else _Piece(path, real)
+    if root.host and path in contents.CHANGING:
+        return _Piece(path, content=_read_in(root.host, path) or _read(real))
+    if os.path.islink(path) and real.startswith("/usr/"):
+        return _same_place(path)
+    if root.host or os.path.isdir(real):
+        return _Piece(path, real, is_vital=False)
+    return _Piece(path, content=_read(real))
+
+
+def _read(path: str | int) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_LARGEST_ETC_FILE)
+
+
+def _read_in(top: str, path: str) -> bytes:
+    """Read a file of another root, whose links lead to where they lead there. Empty where that is not possible."""
+    parent = os.open(top, os.O_PATH | os.O_CLOEXEC)
+    try:
+        return _read(kernel.open_in_root(parent, path))
+    except OSError:  # it is gone, or this kernel does not know the call
+        return b""
+    finally:
+        os.close(parent)
 
 
 def _enter_base() -> None:
@@ -127,8 +162,13 @@ def _place(piece: _Piece) -> None:
         elif piece.tmpfs is not None:
             os.close(_open_directory(name, parent))
             mounts.tmpfs(_NEW + os.path.normpath(f"/{piece.target}"), *piece.tmpfs)
+        elif piece.content is not None:
+            contents.make_file(name, piece.content, parent=parent)
         else:
             _bind(piece, name, parent)
+    except FileNotFoundError:
+        if piece.is_vital:
+            raise  # else it was a directory of /etc that the machine has removed since
     finally:
         os.close(parent)
 

@@ -16,10 +16,13 @@ _ETC = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime", "timezone"),
     *("mime.types", "matplotlibrc", "os-release", "debian_version", "services", "protocols"),
 )
-_ETC_NETWORK = (
-    *("resolv.conf", "hosts", "nsswitch.conf", "gai.conf", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf"),
+_ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "gai.conf")
+_ETC_CERTIFICATES = (
+    *("ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf"),
     *("ca-certificates", "ca-certificates.conf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted"),
 )
+# What name resolution follows, and the machine rewrites when it comes to another network.
+CHANGING = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
 _SHM_INODES = 65536
 _LINKS = {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
 _MASKED_PROC = (
@@ -31,27 +34,27 @@ _MASKED_PROC = (
 )
 
 
-def etc_paths(network: bool) -> list[str]:
+def etc_paths(network: bool, certificates: bool) -> list[str]:
     """Return the paths in /etc of the host that a root shows."""
-    names = (*_ETC, *_ETC_NETWORK) if network else _ETC
+    names = (*_ETC, *(_ETC_NETWORK if network else ()), *(_ETC_CERTIFICATES if network or certificates else ()))
     pythons = [name for name in os.listdir("/etc") if name.startswith("python3")]
     return sorted(f"/etc/{name}" for name in (*names, *pythons) if os.path.lexists(f"/etc/{name}"))
 
 
-def write_etc(etc: str, user: tuple[int, int]) -> None:
-    """Write accounts, and network files for loopback only unless those of the host are shown."""
+def write_etc(etc: str, user: tuple[int, int], hosts: str) -> None:
+    """Write accounts, and network files for loopback and `hosts` only unless those of the host are shown."""
     uid, gid = user
     root, nobody = (f"{name}:x:{id}:{id}::/:/usr/sbin/nologin\n" for name, id in (("root", 0), ("nobody", 65534)))
     texts = {
         "passwd": f"{root}user:x:{uid}:{gid}::/tmp:/bin/sh\n{nobody}",
         "group": f"root:x:0:\nuser:x:{gid}:\nnogroup:x:65534:\n",
-        "hosts": "127.0.0.1 localhost\n::1 localhost\n",
+        "hosts": f"127.0.0.1 localhost\n::1 localhost\n{hosts}",
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
         "resolv.conf": "",
     }
     for name, text in texts.items():
         if not os.path.lexists(f"{etc}/{name}"):
-            make_file(f"{etc}/{name}", text)
+            make_file(f"{etc}/{name}", text.encode())
 
 
 def make_dev(dev: str, host: str, devices: tuple[str, ...], shm: int | str) -> None:
@@ -90,11 +93,12 @@ def make_proc(proc: str, kind: str, host_proc: str, null: str) -> None:
         raise ValueError(f"unknown kind of /proc: {kind}")
 
 
-def make_file(path: str, text: str = "", parent: int | None = None) -> None:
+def make_file(path: str, content: bytes = b"", parent: int | None = None) -> None:
     """Create a file, which may serve as a mount point. The path may be a name in the directory `parent`."""
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=parent)
     try:
-        os.write(fd, text.encode())
+        with open(fd, "wb", closefd=False) as file:
+            file.write(content)
     finally:
         os.close(fd)
 

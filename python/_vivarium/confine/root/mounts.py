@@ -8,13 +8,14 @@ import os
 import re
 import struct
 
-from _vivarium.confine import kernel
+from _vivarium.confine import identity, kernel
 
 _AT_FDCWD = -100
 _AT_SYMLINK_NOFOLLOW = 0x100
 _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _CLONE = 1 | _AT_RECURSIVE | os.O_CLOEXEC  # for open_tree
+_MOUNT_ATTR_IDMAP = 0x00100000
 _MOVE_MOUNT_EMPTY_PATHS = 0x4 | 0x40  # of both ends, which descriptors name
 
 # The same bits in mount(2) and in mount_setattr(2).
@@ -41,10 +42,12 @@ def bind(source: str, target: str | int, *, writable: bool, mountinfo: str) -> N
         bind_by_remount(source, place, writable=writable, mountinfo=mountinfo)
 
 
-def bind_descriptor(source: int, target: str) -> None:
-    """Show what a descriptor refers to, and every mount below it, at `target`."""
+def bind_descriptor(source: int, target: str, root_as: int | None = None) -> None:
+    """Show what a descriptor refers to, and every mount below it, at `target`; files of root as those of `root_as`."""
     try:
         tree = kernel.syscall("open_tree", source, b"", _CLONE | _AT_EMPTY_PATH)
+        if root_as is not None:
+            _map_root(tree, root_as)
         _attach(tree, target)
     except OSError as error:
         if error.errno not in (errno.ENOSYS, errno.EPERM):  # as in `bind`
@@ -93,6 +96,22 @@ def _attach(tree: int, target: str | int, flags: int = 0) -> None:
         kernel.syscall("move_mount", tree, b"", directory, path, _MOVE_MOUNT_EMPTY_PATHS)
     finally:
         os.close(tree)
+
+
+def _map_root(tree: int, uid: int) -> None:
+    """Have files of root in a detached tree belong to `uid` there, unless the file system cannot do that."""
+    try:
+        namespace = identity.namespace_of(uid)
+    except OSError:
+        return
+    try:
+        attributes = ctypes.create_string_buffer(struct.pack("QQQQ", _MOUNT_ATTR_IDMAP, 0, 0, namespace), 32)
+        kernel.syscall("mount_setattr", tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attributes, 32)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.EOPNOTSUPP):
+            raise
+    finally:
+        os.close(namespace)
 
 
 def _mounts(mountinfo: str) -> list[tuple[str, int]]:

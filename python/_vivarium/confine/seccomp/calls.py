@@ -28,6 +28,21 @@ ALLOWED: tuple[str, ...] = tuple(
     """.split()
 )
 
+# What changes files without any right of Landlock, by path or by a descriptor that may only read. Where sessions have
+# no user of their own, this would reach every file of the user who runs the host.
+#
+# Modes and given times: these do nothing and say that they have worked, as on a file system without modes (`quiet` of
+# vfat). A refusal would be more honest, but shutil.copy, copy2, copytree and dbm.dumb fail on one, whatever its number.
+# The present time is another matter: Path.touch() asks for it to find out whether there is such a file, and makes one
+# if that fails.
+PRETENDED: tuple[str, ...] = ("chmod", "fchmod", "fchmodat", "fchmodat2")
+# The places of the path and of the times among the arguments. Without a path, the first argument is a descriptor.
+TIMES: dict[str, tuple[int, int]] = {"utime": (0, 1), "utimes": (0, 1), "futimesat": (1, 2), "utimensat": (1, 2)}
+# As the kernel refuses them to ordinary users: programs expect that.
+OWNERS: tuple[str, ...] = ("chown", "fchown", "lchown", "fchownat")
+# As a file system without extended attributes: programs expect that as well.
+ATTRIBUTES: tuple[str, ...] = tuple("setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr".split())
+
 # EPERM rather than ENOSYS: programs then report "permission denied", which is true.
 REFUSED: tuple[str, ...] = tuple(
     """

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import os
 import socket
 import struct
 from collections.abc import Iterable
 
 from _vivarium.confine import kernel
-from _vivarium.confine.seccomp.calls import ALLOWED, REFUSED
+from _vivarium.confine.seccomp.calls import ALLOWED, ATTRIBUTES, OWNERS, PRETENDED, REFUSED, TIMES
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _FIRST_X32_CALL = 0x40000000
@@ -24,13 +25,19 @@ _SET_MODE_FILTER = 1
 _ALL_THREADS = 1
 
 _NEW_NAMESPACES = 0x7E020000
-_CLONE_PARENT = 0x8000  # the child would be one of our parent, who is no process of the session
+_CLONE_PARENT = 0x8000  # the child's parent would be a process outside of the session
 _PRIO_PROCESS = 0
 _CALLER = 0  # as the number of a process
 _PID_1 = 1
 _SHARED_ANONYMOUS = 0x21
 _SOCKET_TYPE_MASK = 0xF
 _FICLONE = 0x40049409
+_F_SETLEASE = 1024
+_S_ISUID = 0o4000
+_CREATING = os.O_CREAT | (os.O_TMPFILE & ~os.O_DIRECTORY)
+# The place of the mode among the arguments, and that of the flags that say whether there is one.
+_MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
+_OPENING = {"open": (1, 2), "openat": (2, 3)}
 
 # TCGETS TCSETS TCSETSW TCSETSF TIOCGPGRP TIOCSPGRP SIOCOUTQ TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX FIOASYNC
 _IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5411, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x5452)
@@ -48,18 +55,29 @@ Instruction = tuple[int, int, int, int]
 
 
 @functools.cache
-def assemble(*, shared_memory: bool, families: tuple[int, ...], own_pids: bool = False) -> bytes:
+def assemble(
+    *,
+    shared_memory: bool,
+    families: tuple[int, ...],
+    own_pids: bool = False,
+    own_files: bool = True,
+    refused: tuple[str, ...] = (),
+    closing: tuple[str, ...] = (),
+) -> bytes:
     """Return the filter program.
 
     Without `shared_memory` (there is no memory cgroup to count it), memory that RLIMIT_DATA does not count is refused.
     `families` are the allowed socket families. Connected pairs are always possible.
     With `own_pids` (a pid namespace) a process can change limits and priority of all others but pid 1, else its own.
+    Without `own_files` (those of the host belong to the same user) the metadata of files cannot be changed.
+    `refused` are calls that would be allowed otherwise. `closing` are calls that a process needs to close more walls.
     """
     program = _check_architecture()
-    for name, body in _argument_rules(shared_memory, families, own_pids).items():
+    rules = {**_argument_rules(shared_memory, families, own_pids), **({} if own_files else _metadata_rules())}
+    for name, body in {**rules, **{name: [_fail(errno.EPERM)] for name in refused}}.items():
         if name in kernel.SYSCALLS:
             program += [(_JUMP_EQUAL, 0, len(body), kernel.SYSCALLS[name]), *body]
-    allowed = [*ALLOWED, "memfd_create"] if shared_memory else ALLOWED
+    allowed = [*ALLOWED, *closing, *(["memfd_create"] if shared_memory else [])]
     for first, last in _ranges(allowed):
         program += [(_JUMP_AT_LEAST, 0, 2, first), (_JUMP_GREATER, 1, 0, last), _return(_ALLOW)]
     for first, last in _ranges([*REFUSED, "memfd_create"]):
@@ -101,7 +119,7 @@ def _argument_rules(shared_memory: bool, families: tuple[int, ...], own_pids: bo
             allow,
         ],
         "prctl": [*_require(0, _PRCTLS, errno.EPERM), allow],
-        "prlimit64": [*_allow_null(2), *_of_session(0, own_pids), allow],  # without new limits it only reads
+        "prlimit64": [*_if_null(2, allow), *_of_session(0, own_pids), allow],  # without new limits it only reads
         "setpriority": [*_require(0, (_PRIO_PROCESS,), errno.EPERM), *_of_session(1, own_pids), allow],
         "sched_setaffinity": [*_of_session(0, own_pids), allow],
         "socket": [
@@ -113,9 +131,35 @@ def _argument_rules(shared_memory: bool, families: tuple[int, ...], own_pids: bo
         ],
         "socketpair": [*_require(0, (socket.AF_UNIX,), errno.EAFNOSUPPORT), *_pair_types(families), allow],
     }
+    rules.update(_set_uid_rules())
     if not shared_memory:
         shared = [_load(3), (_AND, 0, 0, _SHARED_ANONYMOUS), (_JUMP_EQUAL, 0, 1, _SHARED_ANONYMOUS)]
         rules["mmap"] = [*shared, _fail(errno.ENOMEM), allow]
+    return rules
+
+
+def _set_uid_rules() -> dict[str, list[Instruction]]:
+    """Return rules that keep a session from making programs that run as the owner of a shared directory."""
+    allow = _return(_ALLOW)
+
+    def refuse(mode: int) -> list[Instruction]:
+        return [_load(mode), (_JUMP_ANY_BIT, 0, 1, _S_ISUID), _fail(errno.EPERM), allow]
+
+    rules = {name: refuse(mode) for name, mode in _MODES.items()}
+    for name, (flags, mode) in _OPENING.items():
+        rules[name] = [_load(flags), (_JUMP_ANY_BIT, 1, 0, _CREATING), allow, *refuse(mode)]
+    return {**rules, "openat2": [_fail(errno.ENOSYS)]}  # its mode is in memory, which a filter cannot read
+
+
+def _metadata_rules() -> dict[str, list[Instruction]]:
+    """Return rules that keep a session from changing files that it may not open, or only read."""
+    # A lease on a file that may only be read holds up everybody who opens it to write.
+    lease = [_load(1), (_JUMP_EQUAL, 0, 1, _F_SETLEASE), _fail(errno.EACCES), _return(_ALLOW)]
+    rules = {"fcntl": lease}
+    for names, code in ((PRETENDED, 0), (OWNERS, errno.EPERM), (ATTRIBUTES, errno.EOPNOTSUPP)):
+        rules.update({name: [_fail(code)] for name in names})
+    for name, (path, times) in TIMES.items():
+        rules[name] = [*_if_null(path, _fail(0)), *_if_null(times, _fail(errno.EACCES)), _fail(0)]
     return rules
 
 
@@ -126,10 +170,10 @@ def _of_session(index: int, own_pids: bool) -> list[Instruction]:
     return _require(index, (_CALLER,), errno.EPERM)
 
 
-def _allow_null(index: int) -> list[Instruction]:
-    """Allow the call if a pointer is null; otherwise continue after the block."""
+def _if_null(index: int, end: Instruction) -> list[Instruction]:
+    """End the program if a pointer is null; otherwise continue after the block."""
     low, high = _load(index), (_LOAD, 0, 0, 20 + 8 * index)
-    return [low, (_JUMP_EQUAL, 0, 3, 0), high, (_JUMP_EQUAL, 0, 1, 0), _return(_ALLOW)]
+    return [low, (_JUMP_EQUAL, 0, 3, 0), high, (_JUMP_EQUAL, 0, 1, 0), end]
 
 
 def _pair_types(families: tuple[int, ...]) -> list[Instruction]:
@@ -159,7 +203,7 @@ def _return(action: int) -> Instruction:
 
 
 def _fail(code: int) -> Instruction:
-    """End the program; the call fails with `code`."""
+    """End the program; the call is not made. It fails with `code`, or seems to have worked if that is 0."""
     return _return(0x00050000 | code)
 
 

@@ -7,8 +7,9 @@ import re
 import warnings
 from typing import TypedDict
 
+from .notebook import parse_cell
+
 MAX_CHARACTERS = 500_000
-_MAGIC = re.compile(r"\s*(!\S*|%%?[A-Za-z]\w*)")
 
 
 class Issue(TypedDict):
@@ -25,8 +26,7 @@ def parse(code: str) -> tuple[ast.Module | None, list[Issue]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            tree = compile(code, "<code>", "exec", flags, dont_inherit=True)
+            tree = parse_cell(code, _tree)
             compile(tree, "<code>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as error:
         return None, [_of_syntax_error(code, error)]
@@ -37,14 +37,12 @@ def parse(code: str) -> tuple[ast.Module | None, list[Issue]]:
     return tree, []
 
 
+def _tree(code: str) -> ast.Module:
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    return compile(code, "<code>", "exec", flags, dont_inherit=True)
+
+
 def _of_syntax_error(code: str, error: SyntaxError) -> Issue:
-    """Return the issue; a notebook line is named as such, since the parser only calls it invalid."""
-    lines = re.split(r"\r\n|\r|\n", code)
-    index = (error.lineno or 0) - 1
-    found = _MAGIC.match(lines[index]) if 0 <= index < len(lines) else None
-    if found:
-        what = "shell commands" if found[1].startswith("!") else "notebook magics"
-        return _issue(error.lineno, f"{what} are not Python: {found[1][:50]}")
     if "null bytes" in error.msg or "surrogates" in error.msg:
         return _of_characters(code)
     return _issue(error.lineno, error.msg[:500])

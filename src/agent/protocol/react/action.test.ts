@@ -5,11 +5,11 @@ import type { RequestedCall } from '../protocol.ts';
 import { readMove, type WrittenMove } from './action.ts';
 import { Scanner } from './scanner.ts';
 
-function define(name: string, properties: ParameterSchema['properties'], required: readonly string[]): ToolDefinition {
+function define(name: string, properties: ParameterSchema['properties'], required: string[]): ToolDefinition {
   return { name, description: '', parameters: { type: 'object', properties, required } };
 }
 
-const TEXT = { type: 'string', description: '' };
+const TEXT = { type: 'string', description: '' } as const;
 const TOOLS = [
   define('code', { code: TEXT, timeout: { type: 'number', description: '' } }, ['code']),
   define('square', { n: { type: 'number', description: '' } }, ['n']),

@@ -14,9 +14,9 @@ const FOUND = '__import__("sys").modules["_vivarium.jupyter.companion"]';
 /** The first request to a kernel, which injects our code. It leaves no name in the program's namespace. */
 export function injection(
   sources: Readonly<Record<string, string>>,
-  environment: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
 ): ExecuteRequest {
-  const result = `names["inject"](${pythonValue(sources)}, ${pythonValue({ environment })})`;
+  const result = `names["inject"](${pythonValue(sources)}, ${pythonValue({ environment: env })})`;
   const code = runSource({ source: sources[INJECT] ?? '', name: INJECT, result });
   return { code, isSilent: true, stopOnError: true, expressions: { [ANSWER]: calling('arrive', []) } };
 }

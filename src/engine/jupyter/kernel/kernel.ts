@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import type { Json } from '../../../execution/execution.ts';
 import { Once } from '../../../once.ts';
-import { inLine } from '../../../text/visible.ts';
+import { inLine } from '../../../text/in-line.ts';
 import { fields, text, type Shape } from '../../shape.ts';
 import type { JupyterServer } from '../server/server.ts';
 import { KernelChannel, type KernelRequest } from './channel.ts';
@@ -23,7 +23,7 @@ export interface KernelOptions {
   readonly name: string;
   /** Its working directory, as a path on the server. */
   readonly directory: string;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
   /** Modules of the Python side, by name. */
   readonly sources: Readonly<Record<string, string>>;
 }
@@ -127,8 +127,8 @@ export class Kernel {
     await this.#deletion.get();
   }
 
-  async #inject({ name, directory, environment, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {
-    const ending = await within(START_TIMEOUT_MS, this.send(injection(sources, environment)).ending, signal);
+  async #inject({ name, directory, env, sources }: KernelOptions, signal?: AbortSignal): Promise<void> {
+    const ending = await within(START_TIMEOUT_MS, this.send(injection(sources, env)).ending, signal);
     const found = ending === null ? { problem: 'it did not answer in time' } : answerIn(KernelFacts, ending);
     if ('problem' in found) {
       throw new VivariumError(

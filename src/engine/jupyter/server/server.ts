@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
 import { LOOSE, parseJson } from '../../hostile-json.ts';
@@ -21,12 +24,14 @@ export interface ServerAnswer {
 
 /** A Jupyter server: its REST API and its WebSockets. The token goes into a header, never into an address or a message. */
 export class JupyterServer {
+  readonly hasToken: boolean;
   readonly #base: URL;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(url: URL, token: string) {
+  constructor(url: URL, token: string | undefined) {
+    this.hasToken = token !== undefined;
     this.#base = new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
-    this.#headers = { authorization: `token ${token}` };
+    this.#headers = token === undefined ? sameOriginHeaders() : { authorization: `token ${token}` };
   }
 
   /** Host and port, for messages. */
@@ -110,7 +115,9 @@ export class JupyterServer {
   socket(path: string): WebSocket {
     const url = new URL(path, this.#base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-    return new WebSocket(url, { headers: this.#headers });
+    const socket = new WebSocket(url, { headers: this.#headers });
+    letProcessEnd(socket, url);
+    return socket;
   }
 
   unreachable(cause: unknown): VivariumError {
@@ -129,6 +136,26 @@ export class JupyterServer {
       `The Jupyter server at ${this.address} answered ${what} with HTTP ${status}${said && `: ${said.slice(0, MAX_REASON_CHARS)}`}. ` +
         'Its log says more.',
     );
+  }
+}
+
+/** Without a token the server wants proof that no web page of others sends the request: a cookie that a header repeats. */
+function sameOriginHeaders(): Readonly<Record<string, string>> {
+  const proof = randomBytes(16).toString('hex');
+  return { cookie: `_xsrf=${proof}`, 'x-xsrftoken': proof };
+}
+
+const SENT = 'undici:client:sendHeaders';
+
+/** A WebSocket keeps the process alive and cannot be told otherwise. The connection below it can; see src/process-life.ts. */
+function letProcessEnd(socket: WebSocket, { pathname }: URL): void {
+  const onSent = (message: unknown): void => {
+    const { request, socket: connection } = message as { readonly request: { path: string }; readonly socket: Socket };
+    if (request.path === pathname) connection.unref();
+  };
+  subscribe(SENT, onSent);
+  for (const event of ['open', 'close']) {
+    socket.addEventListener(event, () => unsubscribe(SENT, onSent), { once: true });
   }
 }
 

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { VivariumError } from '../../../errors.ts';
@@ -5,6 +6,7 @@ import type { Touched } from '../../../workspace/workspace.ts';
 import { Waiters, within } from '../../deadline.ts';
 import type { Overstep } from '../zygote/surveyor.ts';
 import type { EnclosureEvent, PidOneRequest, Place, Zygote } from '../zygote/zygote.ts';
+import type { EnclosureNetwork } from '../gate/enclosure-network.ts';
 import type { Exit } from './exit.ts';
 import { openCommand, type EnclosureOptions, type Home } from './options.ts';
 import { Watch } from './watch.ts';
@@ -13,6 +15,7 @@ const CLOSE_TIMEOUT_MS = 30_000;
 /** More than a pid 1 gives itself for the longest that it does (END_SECONDS in pid1.py). One that takes longer has been stopped. */
 const ANSWER_TIMEOUT_MS = 6000;
 const GONE = 'the session is gone';
+const OUT_OF_MEMORY = 'the session has used up its memory (limits.memoryMb)';
 
 /** A surveyor that takes longer has no time, and looking at everything is faster. */
 const TOUCHED_TIMEOUT_MS = 2000;
@@ -35,21 +38,43 @@ export interface Occupant {
   onOverstep(overstep: Overstep): void;
 }
 
+/** How a command of the system ended. */
+export interface CommandEnd {
+  readonly code: number | null;
+  readonly signal: number | null;
+  /** Why it was ended, if that is known here. */
+  readonly reason: string | undefined;
+}
+
+interface RunningCommand {
+  readonly end: (end: CommandEnd) => void;
+  reason: string | undefined;
+}
+
 export interface EnclosureParts {
   readonly zygote: Zygote;
   /** The directory that holds the homes of all enclosures. */
   readonly sessionsDir: string;
 }
 
+export interface EnclosurePlan {
+  readonly options: EnclosureOptions;
+  readonly network: EnclosureNetwork | null;
+}
+
 /** The walls of one session, seen from outside: its home, the commands that its pid 1 takes, and the watch over its limits. */
 export class Enclosure {
   readonly name: string;
   readonly watch: Watch;
+  /** Its way to listed hosts, if its network is a list. */
+  readonly network: EnclosureNetwork | null;
   readonly #parts: EnclosureParts;
   readonly #opened = Promise.withResolvers<string>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #gone = Promise.withResolvers<void>();
   readonly #asking = new Waiters<string | null>();
+  readonly #commands = new Map<number, RunningCommand>();
+  #lastCommand = 0;
   #options: EnclosureOptions;
   #home: Home | null = null;
   #place: Place | null = null;
@@ -60,15 +85,16 @@ export class Enclosure {
   /** Why we ended it although nobody had asked for that. */
   #endReason: string | null = null;
 
-  constructor(name: string, parts: EnclosureParts, options: EnclosureOptions) {
+  constructor(name: string, parts: EnclosureParts, { options, network }: EnclosurePlan) {
     this.name = name;
+    this.network = network;
     this.#parts = parts;
     this.#options = options;
     this.watch = new Watch(
       (order) => parts.zygote.survey(name, { ...order, place: this.#place }),
       () => ({ worker: 0, dormant: [], ...this.#occupant?.pids(), limits: this.#options.limits }),
     );
-    this.#failed.promise.catch(() => undefined); // whoever opens it reports it
+    this.#failed.promise.catch(() => undefined); // the call that opens it reports it
   }
 
   /** Has the zygote open it: one that is ready, or one that is built on demand. */
@@ -115,6 +141,11 @@ export class Enclosure {
     return this.#isGone || this.#endReason !== null;
   }
 
+  /** Why we ended it, if we did. */
+  get endReason(): string | null {
+    return this.#endReason;
+  }
+
   /** Raises KeyboardInterrupt in a process. Returns what went wrong, or null. */
   interrupt(pid: number): Promise<string | null> {
     return this.#ask({ op: 'interrupt', pid });
@@ -125,10 +156,39 @@ export class Enclosure {
     return this.#ask({ op: 'wake', pid, dormant });
   }
 
-  /** Ends every process but these. Processes that cannot be ended one by one are ended as a whole. */
-  async sweep(keep: readonly number[]): Promise<void> {
-    const problem = await this.#ask({ op: 'sweep', keep });
+  /**
+   * Ends every process but these, and commands if there is a reason for that. Processes that cannot be ended one by one
+   * are ended as a whole.
+   */
+  async sweep(keep: readonly number[], commandsEndFor: string | null): Promise<void> {
+    if (commandsEndFor !== null) this.explainCommands(commandsEndFor);
+    const problem = await this.#ask({ op: 'sweep', keep, spares: commandsEndFor === null });
     if (problem !== null && !this.#isGone) await this.end(problem);
+  }
+
+  /** Has pid 1 start a command of the system, which connects to our socket with this ticket. `asked`: what went wrong. */
+  startCommand(ticket: string): { number: number; asked: Promise<string | null>; ended: Promise<CommandEnd> } {
+    this.#lastCommand += 1;
+    const number = this.#lastCommand;
+    const { promise: ended, resolve: end } = Promise.withResolvers<CommandEnd>();
+    this.#commands.set(number, { end, reason: undefined });
+    const asked = this.#ask({ op: 'exec', command: number, ticket });
+    void asked.then((problem) => problem !== null && this.#commands.delete(number));
+    return { number, asked, ended };
+  }
+
+  /** Signals a command. Returns what went wrong, or null. */
+  async signalCommand(command: number, signal: number): Promise<string | null> {
+    return this.#commands.has(command) ? this.#ask({ op: 'signal', command, signal }) : 'it has ended';
+  }
+
+  get runningCommands(): number {
+    return this.#commands.size;
+  }
+
+  /** Says why the commands that run now are about to be ended. */
+  explainCommands(reason: string): void {
+    for (const command of this.#commands.values()) command.reason ??= reason;
   }
 
   /** Whether the kernel has killed one of its processes for lack of memory since the last call. */
@@ -162,7 +222,7 @@ export class Enclosure {
     }
   }
 
-  /** Ends it because it cannot be served any more. Its occupant hears of that as of any other loss. */
+  /** Ends it because it cannot be served any more. Its occupant is told as with any other loss. */
   async end(reason: string): Promise<void> {
     this.#endReason ??= reason;
     this.#parts.zygote.send(this.name, { op: 'close' });
@@ -200,6 +260,9 @@ export class Enclosure {
           isGone: this.#endReason !== null,
         });
         break;
+      case 'ended':
+        this.#endCommand(event.command, event, event.cause === 'memory' ? OUT_OF_MEMORY : undefined);
+        break;
       case 'overstepped':
         this.#occupant?.onOverstep(event);
         break;
@@ -214,9 +277,20 @@ export class Enclosure {
 
   #leave(cause: string | null): void {
     this.#isGone = true;
+    this.network?.close();
     this.#asking.end(GONE);
     this.#gone.resolve();
+    const killed = { code: null, signal: constants.signals.SIGKILL };
+    for (const number of this.#commands.keys()) {
+      this.#endCommand(number, killed, `the session's processes were ended (${this.#endReason ?? cause ?? 'killed'})`);
+    }
     this.#occupant?.onExit({ code: null, signal: null, cause: this.#endReason ?? cause, isGone: true });
+  }
+
+  #endCommand(number: number, { code, signal }: Omit<CommandEnd, 'reason'>, reason: string | undefined): void {
+    const command = this.#commands.get(number);
+    this.#commands.delete(number);
+    command?.end({ code, signal, reason: code === null ? (command.reason ?? reason) : undefined });
   }
 
   /** Matters only while it is being opened. */

@@ -40,7 +40,14 @@ const OPTIONS = { limits: Limits.parse({}), mounts: [], network: false, readOnly
 test('the zygote gets limits in bytes', () => {
   const limits = Limits.parse({ memoryMb: 100, processes: 5, openFiles: 70, fileMb: 2, rollbackMb: 0 });
   expect(openCommand({ ...OPTIONS, limits })).toMatchObject({
-    limits: { memoryBytes: 104_857_600, processes: 5, openFiles: 70, fileBytes: 2_097_152, rollbackBytes: 0 },
+    limits: {
+      memoryBytes: 104_857_600,
+      cpus: null,
+      processes: 5,
+      openFiles: 70,
+      fileBytes: 2_097_152,
+      rollbackBytes: 0,
+    },
   });
 });
 

@@ -23,9 +23,12 @@ export function outcomeOfExit(exit: Exit): Extract<Outcome, { status: 'crashed' 
   if (exit.signal === null) {
     return { ...crashed(`the process ended by itself with exit code ${exit.code}`), exitCode: exit.code };
   }
-  const signal =
-    Object.entries(constants.signals).find(([, number]) => number === exit.signal)?.[0] ?? `signal ${exit.signal}`;
+  const signal = signalName(exit.signal);
   return { ...crashed(`the process was killed by ${signal}${HINTS[signal] ?? ''}`), signal };
+}
+
+export function signalName(number: number): string {
+  return Object.entries(constants.signals).find(([, known]) => known === number)?.[0] ?? `signal ${number}`;
 }
 
 export function crashed(reason: string): Extract<Outcome, { status: 'crashed' }> {

@@ -42,6 +42,7 @@ test('a long run is watched until it ends', () => {
   expect(long).toEqual(['long']);
   const diskBytes = 5 * 2 ** 20;
   const fields = {
+    order: 1,
     worker: 7,
     dormant: [8, 9],
     memoryBytes: LIMITS.memoryMb * 2 ** 20,
@@ -178,4 +179,31 @@ test('a watch that has ended leaves no timer', () => {
   watch.end();
   watch.end();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an excess that was seen before the run began is looked at again, and counts the second time', () => {
+  const { watch, orders, ops, begin } = startWatch();
+  watch.rest(false);
+  vi.advanceTimersByTime(100);
+  const early = orders[0]?.['order'] as number;
+  expect(watch.confirm(early)).toBe(true);
+  begin('run');
+  expect(watch.confirm(early)).toBe(false);
+  expect(ops()).toEqual(['rest', 'watch']);
+  expect(watch.confirm(orders[1]?.['order'] as number)).toBe(true);
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  expect(ops()).toEqual(['rest', 'watch']); // once is enough
+  expect(watch.confirm(early)).toBe(true);
+});
+
+test('an excess of a run that has ended since is looked at again', () => {
+  const { watch, orders, ops, begin } = startWatch();
+  begin('long');
+  vi.advanceTimersByTime(LONG_RUN_MS);
+  watch.endRun();
+  watch.endRun();
+  expect(watch.confirm(orders[0]?.['order'] as number)).toBe(false);
+  vi.advanceTimersByTime(100);
+  expect(ops()).toEqual(['watch', 'unwatch', 'rest']);
+  expect(watch.confirm(orders[2]?.['order'] as number)).toBe(true);
 });

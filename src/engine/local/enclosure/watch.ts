@@ -9,6 +9,8 @@ const LATE_MS = 5000;
 const STOPPING_MS = 20_000;
 /** By then the twin of the last run usually exists. */
 const REST_AFTER_MS = 100;
+/** What is seen too late twice within this time is taken for true: a program could otherwise hide behind many short runs. */
+const DOUBT_MS = 2000;
 
 interface WatchTarget {
   readonly worker: number;
@@ -20,6 +22,7 @@ interface WatchedRun {
   readonly startedMs: number;
   readonly timeoutMs: number;
   readonly onLong: () => void;
+  isWatched: boolean;
 }
 
 /** Has the surveyor measure a session against its limits, during runs and between them. Short runs are measured afterwards. */
@@ -33,6 +36,10 @@ export class Watch {
   #isResting = false;
   #isDiskMeasured = false;
   #isOverfilled = false;
+  /** Orders are numbered, and those from this one on are about what goes on now: the run, or the rest after it. */
+  #firstOfPhase = 1;
+  #orders = 0;
+  #doubtedAtMs = -Infinity;
 
   constructor(send: (order: SurveyOrder) => void, target: () => WatchTarget) {
     this.#send = send;
@@ -46,7 +53,8 @@ export class Watch {
 
   /** A run begins. If it takes long it is watched, and `onLong` is called. One clock serves a burst of runs. */
   beginRun(timeoutMs: number, onLong: () => void): void {
-    this.#run = { startedMs: performance.now(), timeoutMs, onLong };
+    this.#run = { startedMs: performance.now(), timeoutMs, onLong, isWatched: false };
+    this.#firstOfPhase = this.#orders + 1;
     if (!this.#isClockOn) this.#startClock(LONG_RUN_MS);
   }
 
@@ -57,7 +65,20 @@ export class Watch {
     this.#send({ op: 'watch', ...this.#fields(), busyMs: null, isStopping: true, toleratesFound: false, wallMs });
   }
 
+  /**
+   * Returns whether an excess counts that was seen under this order. If a run has begun or ended since, memory may have
+   * been freed and files removed: then it does not, and the session is looked at again.
+   */
+  confirm(order: number): boolean {
+    if (order >= this.#firstOfPhase || performance.now() - this.#doubtedAtMs < DOUBT_MS) return true;
+    this.#doubtedAtMs = performance.now();
+    if (this.#run === null) this.rest(false);
+    else this.#watch(this.#run);
+    return false;
+  }
+
   endRun(): void {
+    if (this.#run !== null) this.#firstOfPhase = this.#orders + 1;
     this.#run = null;
     if (this.#isWatching) this.#send({ op: 'unwatch' });
     this.#isWatching = false;
@@ -102,10 +123,12 @@ export class Watch {
     if (this.#run === null) return;
     const remainingMs = this.#run.startedMs + LONG_RUN_MS - performance.now();
     if (remainingMs > 0) this.#startClock(Math.ceil(remainingMs));
-    else this.#watch(this.#run);
+    else if (!this.#run.isWatched) this.#watch(this.#run);
   }
 
-  #watch({ startedMs, timeoutMs, onLong }: WatchedRun): void {
+  #watch(run: WatchedRun): void {
+    const { startedMs, timeoutMs, onLong } = run;
+    run.isWatched = true;
     // What an earlier run left is not known yet, and this one must not be ended for it.
     const toleratesFound = this.#timer !== null;
     this.end();
@@ -129,6 +152,7 @@ export class Watch {
     const { worker, dormant, limits } = this.#target();
     const diskBytes = (limits.workspaceMb + limits.rollbackMb) * 2 ** 20;
     const memoryBytes = limits.memoryMb * 2 ** 20;
-    return { worker, dormant, memoryBytes, cpuMs: limits.cpuMs, diskBytes };
+    this.#orders += 1;
+    return { order: this.#orders, worker, dormant, memoryBytes, cpuMs: limits.cpuMs, diskBytes };
   }
 }

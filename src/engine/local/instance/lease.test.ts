@@ -99,7 +99,7 @@ test.runIf(process.getuid?.() === 0)('the directory of another user counts as oc
   expect(await occupancyOf(directory, SOCKET)).toBe('occupied');
 });
 
-test('whoever connects to a lease is sent away, and the lease stays', async () => {
+test('a connection to a lease is closed, and the lease stays', async () => {
   const directory = scratch();
   await using lease = await Lease.take(directory, SOCKET);
   expect(lease).not.toBeNull();

@@ -8,6 +8,8 @@ import { HeldDirectory } from '../../../workspace/held-directory.ts';
 const FEW_ENTRIES = 200;
 /** It goes from directory to directory by descriptors, so no path is too long, and no link is followed. */
 const REMOVE = 'rm -rf --one-file-system -- "$1"';
+/** A signal that only twins are sent must not end it. */
+const IGNORE_SIGUSR1 = "trap '' USR1";
 /** A directory without permissions gets them first. Root needs none, and must change nothing but what it removes. */
 const REMOVE_LOCKED = `${REMOVE} 2>/dev/null || { chmod -R u+rwx -- "$1"; exec ${REMOVE}; }`;
 
@@ -19,13 +21,16 @@ export async function removeTree(directory: string, onProcess?: (child: ChildPro
     // A directory without permissions, or a path too long for one call: the system's tools can deal with both.
   }
   const script = process.getuid?.() === 0 ? REMOVE : REMOVE_LOCKED;
-  const child = spawn('sh', ['-c', script, 'sh', directory], { detached: true, stdio: 'ignore' });
+  const child = spawn('sh', ['-c', `${IGNORE_SIGUSR1}; ${script}`, 'sh', directory], {
+    detached: true,
+    stdio: 'ignore',
+  });
   onProcess?.(child);
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`Files of a session could not be removed: rm has failed for ${directory}.`);
 }
 
-/** Removes directories in the background: whoever closes a session need not wait until its files are deleted. */
+/** Removes directories in the background, so that closing a session does not wait until its files are deleted. */
 export class Removals {
   readonly #running = new Map<string, Promise<void>>();
   readonly #processes = new Set<ChildProcess>();
@@ -44,7 +49,7 @@ export class Removals {
     this.remove(aside).catch(() => undefined);
   }
 
-  /** Removes a directory. Whoever asks again while that goes on waits for the same removal. */
+  /** Removes a directory. Further calls wait for the removal that is already running. */
   remove(directory: string): Promise<void> {
     const running = this.#running.get(directory);
     if (running !== undefined) return running;

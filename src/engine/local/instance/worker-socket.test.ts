@@ -110,7 +110,7 @@ test('a long line is read as long as it may be', async () => {
   expect(Object.keys(await arriving)).toEqual([...KINDS]);
 });
 
-test('who has another token than the first connection is sent away', async () => {
+test('a connection with another token than the first is closed', async () => {
   const socket = await start();
   const arriving = socket.claim('t1');
   const first = knock(socket, hello('control'));
@@ -124,12 +124,12 @@ test('who has another token than the first connection is sent away', async () =>
 test('mounts are told as long as they are offered', async () => {
   const socket = await start();
   const ask = `{"kind":"mounts","enclosure":"s1"}\n`;
-  socket.offerMounts('s1', [{ source: '/srv/data' }]);
+  socket.offer('s1', { mounts: [{ source: '/srv/data' }] });
   for (let times = 0; times < 2; times += 1) {
     const { client } = knock(socket, ask);
     expect(JSON.parse(await text(client))).toEqual([{ source: '/srv/data' }]);
   }
-  socket.withdrawMounts('s1');
+  socket.withdraw('s1');
   expect(await text(knock(socket, ask).client)).toBe('');
 });
 
@@ -184,7 +184,7 @@ test('many workers at once each get their own connections', async () => {
     arriving.map(async (worker) => {
       const connections: WorkerConnections = await worker;
       const [chunk] = (await once(connections.stderr.resume(), 'data')) as [Buffer];
-      for (const kind of KINDS) connections[kind].destroy(); // they belong to whoever expected the worker
+      for (const kind of KINDS) connections[kind].destroy(); // they belong to the caller that expected the worker
       return String(chunk);
     }),
   );
@@ -199,7 +199,7 @@ test('only this user can enter the directory of the socket', async () => {
   expect(readdirSync(directory)).toEqual(['engine.sock']);
 });
 
-test('closing sends away whoever waits, removes the directory, and can be done twice', async () => {
+test('closing rejects callers that wait, removes the directory, and can be done twice', async () => {
   const socket = await WorkerSocket.start();
   void socket.claim('t1');
   const waiting = knock(socket, hello('control'));

@@ -25,7 +25,10 @@ const KINDS = ['control', 'stdout', 'stderr'] as const;
 
 type Hello =
   | { readonly kind: (typeof KINDS)[number]; readonly ticket: string; readonly token: string }
-  | { readonly kind: 'mounts'; readonly enclosure: string };
+  | { readonly kind: Wanted; readonly enclosure: string };
+
+/** What the builder asks for. */
+type Wanted = 'mounts' | 'targets';
 
 /** A connection, and what has come after its first line. It is read on, since otherwise nobody would notice its end. */
 interface Arrived {
@@ -49,17 +52,19 @@ interface Arrival {
  */
 export class WorkerSocket implements AsyncDisposable {
   readonly socketPath: string;
-  readonly #directory: string;
+  /** Where its socket is. No session can see it. */
+  readonly directory: string;
   readonly #server: Server;
   readonly #arrivals = new Map<string, Arrival>();
-  readonly #mounts = new Map<string, readonly object[]>();
+  readonly #offers = new Map<string, Partial<Record<Wanted, readonly object[]>>>();
   #isClosed = false;
 
   private constructor(directory: string, server: Server) {
-    this.#directory = directory;
+    this.directory = directory;
     this.#server = server;
     this.socketPath = path.join(directory, SOCKET);
-    server.on('connection', (socket) => this.#accept(socket));
+    server.unref(); // see src/process-life.ts
+    server.on('connection', (socket) => this.#accept(socket.unref()));
   }
 
   /** Listens in a directory that only this user can enter. It is in the system's temporary one, since socket paths must be short. */
@@ -93,20 +98,20 @@ export class WorkerSocket implements AsyncDisposable {
     for (const { socket } of arrival?.connections.values() ?? []) socket.destroy();
   }
 
-  /** Answers the builder that asks for the mounts of this enclosure. */
-  offerMounts(enclosure: string, mounts: readonly object[]): void {
-    this.#mounts.set(enclosure, mounts);
+  /** Answers the builder that asks for the mounts of this enclosure, or for the hosts that it has listeners for. */
+  offer(enclosure: string, offers: Partial<Record<Wanted, readonly object[]>>): void {
+    this.#offers.set(enclosure, offers);
   }
 
-  withdrawMounts(enclosure: string): void {
-    this.#mounts.delete(enclosure);
+  withdraw(enclosure: string): void {
+    this.#offers.delete(enclosure);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const ticket of this.#arrivals.keys()) this.forget(ticket);
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
-    await rm(this.#directory, { recursive: true, force: true });
+    await rm(this.directory, { recursive: true, force: true });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -142,10 +147,10 @@ export class WorkerSocket implements AsyncDisposable {
   #admit(line: Buffer, arrived: Arrived): boolean {
     const hello = parseHello(line);
     if (hello === undefined || this.#isClosed) return false;
-    if (hello.kind === 'mounts') {
-      const mounts = this.#mounts.get(hello.enclosure);
-      if (mounts !== undefined) arrived.socket.end(JSON.stringify(mounts));
-      return mounts !== undefined;
+    if ('enclosure' in hello) {
+      const offered = this.#offers.get(hello.enclosure)?.[hello.kind];
+      if (offered !== undefined) arrived.socket.end(JSON.stringify(offered));
+      return offered !== undefined;
     }
     const { ticket, token, kind } = hello;
     if (!this.#arrivals.has(ticket) && this.#arrivals.size >= MAX_ARRIVALS) return false;
@@ -189,7 +194,9 @@ function parseHello(line: Buffer): Hello | undefined {
 // Checked by hand, because compiling a schema would take time while Python waits for its configuration.
 function isHello(value: unknown): value is Hello {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
-  if (value.kind === 'mounts') return 'enclosure' in value && typeof value.enclosure === 'string';
+  if (value.kind === 'mounts' || value.kind === 'targets') {
+    return 'enclosure' in value && typeof value.enclosure === 'string';
+  }
   if (!('ticket' in value && 'token' in value)) return false;
   const { kind, ticket, token } = value;
   return typeof ticket === 'string' && typeof token === 'string' && KINDS.some((known) => known === kind);

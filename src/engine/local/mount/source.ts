@@ -108,8 +108,18 @@ function changeable(source: string, name: string): VivariumError {
   );
 }
 
+/** What the machine lacks for a moment, which says nothing about the mount. */
+const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
+
 function unreachable(source: string, error: unknown): VivariumError {
   const { code = 'unknown' } = error as NodeJS.ErrnoException;
+  if (SHORTAGES.has(code)) {
+    return new VivariumError(
+      'ENGINE_FAILED',
+      `The mount ${source} cannot be opened at the moment: the machine has no descriptors or memory left (${code}). Try again, or raise the limit of open files.`,
+      { cause: error },
+    );
+  }
   return new VivariumError(
     'CONFIG_INVALID',
     `The mount ${source} cannot be opened (${code}). Create it, or correct its \`source\`.`,

@@ -4,7 +4,7 @@ import { VivariumError } from '../../../errors.ts';
 import { MountPoints, type Location } from './places.ts';
 import { HeldSource } from './source.ts';
 
-/** A mount whose source was found once. Whoever opens it again compares what is there with this. */
+/** A mount whose source has been found. Device and inode are compared each time it is opened again. */
 export interface HeldMount extends Mount {
   readonly device: string;
   readonly inode: string;
@@ -56,7 +56,7 @@ export class MountTable {
     const writable = sources.filter(isWritable);
     if (writable.length > 0) this.#refuseOverlaps(sources, writable);
     for (const { identity } of writable) this.#shared.add(identity);
-    stack.move(); // whoever asked owns them now
+    stack.move(); // `HeldMounts` owns them now
     return new HeldMounts(mounts, sources);
   }
 

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { ProtocolViolation } from '../../hostile-json.ts';
 import { encodeFrame, FrameReader, readFrames, type Frame } from './frames.ts';
@@ -18,6 +20,17 @@ function readAll(reader: FrameReader, chunks: Iterable<Buffer>): [unknown, strin
   const found: [unknown, string][] = [];
   for (const chunk of chunks) reader.push(chunk, (each) => found.push(shown(each)));
   return found;
+}
+
+/** What buffers hold that are still in use. */
+async function keptBytes(): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise(setImmediate);
+    collectGarbage();
+  }
+  return process.memoryUsage().arrayBuffers;
 }
 
 /** Cuts bytes at random places. The same seed gives the same pieces. */
@@ -126,15 +139,15 @@ test('a listener that throws has received its frame, and the next push goes on b
   expect(seen).toEqual([1, 2, 3]);
 });
 
-test('who has broken the protocol is not listened to, and nothing of it is kept, until a token', () => {
+test('after a breach nothing is read and nothing kept until a token comes', async () => {
   const reader = new FrameReader();
   expect(() => readAll(reader, [Buffer.alloc(8, 0xff)])).toThrow(ProtocolViolation);
   reader.breakOff();
-  const before = process.memoryUsage.rss();
+  const before = await keptBytes();
   const startedAt = performance.now();
   for (let count = 0; count < 2000; count += 1) expect(readAll(reader, [Buffer.alloc(65_536, 1)])).toEqual([]);
   expect(performance.now() - startedAt).toBeLessThan(2000);
-  expect(process.memoryUsage.rss() - before).toBeLessThan(64 << 20);
+  expect((await keptBytes()) - before).toBeLessThan(1 << 20);
   void reader.skipTo(TOKEN);
   expect(readAll(reader, [Buffer.from('garbage'), TOKEN, frame('2')])).toEqual([[2, '']]);
 });
@@ -222,10 +235,9 @@ test('a violation that the listener finds is reported like one of the reader', a
 test('a flood of frames lets others have their turn', async () => {
   const { near, far } = await connectionPair();
   const done = Promise.withResolvers<void>();
-  let [seen, longestMs, lastMs] = [0, 0, performance.now()];
+  let [seen, turns] = [0, 0];
   const timer = setInterval(() => {
-    longestMs = Math.max(longestMs, performance.now() - lastMs);
-    lastMs = performance.now();
+    if (seen > 0) turns += 1;
   }, 1);
   onTestFinished(() => clearInterval(timer));
   const busyFor = (ms: number): void => {
@@ -241,7 +253,7 @@ test('a flood of frames lets others have their turn', async () => {
   });
   far.write(Buffer.concat(Array.from({ length: 4000 }, () => frame('{}', 'x'.repeat(1014)))));
   await done.promise;
-  expect(longestMs).toBeLessThan(200); // 400 at once, and more on a busy machine
+  expect(turns).toBeGreaterThan(5); // it takes 400 ms, and none if all is read at once
 });
 
 test('a frame that makes its listener fail is reported as a violation, and the process lives on', async () => {

@@ -57,7 +57,7 @@ export class FrameReader {
     return this.#skipped.promise;
   }
 
-  /** Drops everything until `skipTo`: who has broken the protocol is not listened to any more. */
+  /** Drops everything until `skipTo`. Nothing is read after a breach of the protocol. */
   breakOff(): void {
     this.#isBroken = true;
     this.#keep(Buffer.alloc(0));

@@ -316,7 +316,7 @@ test('a complaint names a field and nothing that a session has said', () => {
 
 test('words that become part of receipts are one short line, and errors have no orders for a terminal', () => {
   const evil = `x\n\u001B[2J\u0007${'y'.repeat(900)}`;
-  const sentence = String.raw`x \u{7}${'y'.repeat(900)}`.slice(0, 300) + '…';
+  const sentence = String.raw`x \u{7}${'y'.repeat(900)}`.slice(0, 299) + '…';
   expect(read({ type: 'unprotected', reason: evil })).toMatchObject({ reason: sentence });
   expect(read({ type: 'resumed', pid: 2, files: evil })).toMatchObject({ files: sentence });
   expect(read({ type: 'result', id: 'a', kind: 'figure', data: {}, title: evil })).toMatchObject({ title: sentence });

@@ -3,6 +3,7 @@ import type { Json } from '../../../execution/execution.ts';
 import { parseCounted, ProtocolViolation } from '../../hostile-json.ts';
 import {
   DataFrameSummary,
+  FoundNames,
   namedFigure,
   ResultsCut,
   SavedFields,
@@ -25,7 +26,8 @@ import {
   type Shape,
   type Shaped,
 } from '../../shape.ts';
-import { escapeControls, inLine } from '../../../text/visible.ts';
+import { inLine } from '../../../text/in-line.ts';
+import { escapeControls } from '../../../text/visible.ts';
 import type { Frame } from './frames.ts';
 
 const MAX_FORMS = 32;
@@ -38,7 +40,7 @@ const PLAIN = 'text/plain';
 const Id = text(200);
 /** Foreign words that become part of receipts. */
 const Sentence = made(text(1000), (words) => inLine(words));
-/** Whoever shows an error need not clean it again. */
+/** Cleaned here, so that errors can be shown as they are. */
 const ErrorText = (maxChars: number): Shape<string> => made(text(maxChars), escapeControls);
 const Reason = usually(orNull(Sentence), () => null);
 const Parts = usually(listOf(pair(text(MAX_MIME_CHARS), integer()), MAX_FORMS), () => []);
@@ -103,6 +105,7 @@ const HEADERS = {
   }),
   table: fields({ id: Id, problem: orNull(text(2000)) }),
   variables: fields({ id: Id, variables: Variables }),
+  completion: fields({ id: Id, found: FoundNames }),
 };
 type Headers = typeof HEADERS;
 type Header = { [T in keyof Headers]: { readonly type: T } & Shaped<Headers[T]> }[keyof Headers];

@@ -3,10 +3,12 @@ import type { Enclosure } from '../enclosure/enclosure.ts';
 import type { WorkerFrame } from '../protocol/worker-frame.ts';
 import type { WorkerChannel } from './channel.ts';
 
-export const TWIN_TIMEOUT_MS = 3000;
+/** Far above what it takes on a busy machine: to give up a twin is to lose the state. */
+export const TWIN_TIMEOUT_MS = 10_000;
 /** Far above what our worker sends between two runs. */
 const MAX_FAILURES = 1000;
-const FILES_OUTDATED = 'files were uploaded or removed before the run, and no copy of them could be made then';
+const FILES_OUTDATED =
+  'files were uploaded or removed before the run, or a command may have written some, and no copy of them could be made then';
 
 interface Twin {
   readonly pid: number;
@@ -36,6 +38,8 @@ export class Twins {
   /** The same for the twin of the previous state. */
   #isPreviousOutdated = false;
   #failures = 0;
+  /** Why the last twin that was to take over did not, if it did not. */
+  #wakeProblem: string | null = null;
   #awaited: { readonly type: AnswerType; readonly resolve: (frame: WorkerFrame | null) => void } | null = null;
 
   constructor(enclosure: Enclosure, channel: WorkerChannel) {
@@ -51,6 +55,11 @@ export class Twins {
   /** Whether the worker is still to make the twin of the present state, which it does before it begins a run. */
   get isPending(): boolean {
     return this.#present === null && this.#problem === null && !this.isPristine;
+  }
+
+  /** Why the last twin that was to take over did not, if it did not. */
+  get wakeProblem(): string | null {
+    return this.#wakeProblem;
   }
 
   /** The twin of the state before the last change, if there is one. */
@@ -194,10 +203,11 @@ export class Twins {
     const dormant = this.pids.filter((pid) => pid !== twin.pid);
     this.#previous = this.#present = null;
     this.#problem = this.#previousProblem = null;
-    this.#isOutdated = this.#isPreviousOutdated = false; // who takes over makes a twin at once
+    this.#isOutdated = this.#isPreviousOutdated = false; // the worker that takes over makes a twin at once
     const resumed = this.#expect('resumed');
     const inStep = this.#channel.skipTo(twin.token);
-    if ((await this.#enclosure.wake(twin.pid, dormant)) !== null) {
+    this.#wakeProblem = await this.#enclosure.wake(twin.pid, dormant);
+    if (this.#wakeProblem !== null) {
       this.onExit();
       return null;
     }
@@ -205,6 +215,7 @@ export class Twins {
     void inStep.then(() => this.#channel.send({ type: 'resume', files: restoresFiles, mark }));
     const answer = await resumed;
     if (answer !== null) this.#changes = Number.POSITIVE_INFINITY;
+    else this.#wakeProblem = 'it ended, or did not answer in time';
     return answer;
   }
 

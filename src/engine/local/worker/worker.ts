@@ -4,8 +4,9 @@ import { within } from '../../deadline.ts';
 import { ProtocolViolation } from '../../hostile-json.ts';
 import { Enclosure, type EnclosureParts } from '../enclosure/enclosure.ts';
 import type { Exit } from '../enclosure/exit.ts';
-import type { EnclosureOptions } from '../enclosure/options.ts';
-import type { HeldMount } from '../mount/table.ts';
+import { EnclosureNetwork } from '../gate/enclosure-network.ts';
+import type { Gate } from '../gate/gate.ts';
+import { asSeenInside, type EnclosureOptions } from '../enclosure/options.ts';
 import type { WorkerConnections, WorkerSocket } from '../instance/worker-socket.ts';
 import type { WorkerFrame } from '../protocol/worker-frame.ts';
 import type { Overstep } from '../zygote/surveyor.ts';
@@ -13,18 +14,20 @@ import { WorkerChannel } from './channel.ts';
 import { Twins, TWIN_TIMEOUT_MS } from './twins.ts';
 
 const OPEN_TIMEOUT_MS = 30_000;
-/** The end of a process is reported as soon as it was swept away. */
-const EXIT_TIMEOUT_MS = 1000;
+/** The end of a process is reported as soon as it was swept away, on a busy machine a little later. */
+const EXIT_TIMEOUT_MS = 3000;
 
-/** Whoever uses the worker at the moment: a run, or a question between runs. */
+/** The current user of the worker: a run, or a question between runs. */
 export interface WorkerUser {
   onFrame(frame: WorkerFrame): void;
   onExit?(exit: Exit): void;
+  /** The worker has made a twin, or says why it cannot. */
+  onTwin?(): void;
   /** Without this, the event goes to the owner. */
   onOverstep?(cause: Overstep['cause']): void;
 }
 
-/** Whoever the worker belongs to. */
+/** The session that the worker belongs to. */
 export interface WorkerOwner {
   /** The worker has ended, whether it was used or not. */
   onExit(exit: Exit): void;
@@ -33,6 +36,7 @@ export interface WorkerOwner {
 }
 
 export interface WorkerParts extends EnclosureParts {
+  readonly gate: Gate;
   readonly workerSocket: WorkerSocket;
 }
 
@@ -75,20 +79,23 @@ export class Worker {
     signal?: AbortSignal,
   ): Promise<Worker> {
     signal?.throwIfAborted();
-    const enclosure = new Enclosure(name, parts, options);
-    const { workerSocket } = parts;
+    const { workerSocket, gate } = parts;
+    const { mounts } = options;
+    const { network: list, secrets = {}, trustedHosts: trusted } = options;
+    const network = typeof list === 'object' ? new EnclosureNetwork(gate, name, { list, secrets, trusted }) : null;
+    const enclosure = new Enclosure(name, parts, { options, network });
     const settled = new AbortController();
     const givenUp = signal === undefined ? settled.signal : AbortSignal.any([signal, settled.signal]);
     const unopened = Promise.race([enclosure.failed, timeout(OPEN_TIMEOUT_MS, givenUp)]);
     let worker: Worker | undefined;
     let ticket = '';
-    if (options.mounts.length > 0) workerSocket.offerMounts(name, options.mounts);
+    workerSocket.offer(name, { mounts, ...(network !== null && { targets: network.targets }) });
     enclosure.open();
     try {
       ticket = await Promise.race([enclosure.opened, unopened]);
       worker = new Worker(enclosure, await Promise.race([workerSocket.claim(ticket), unopened]));
-      if (options.mounts.length > 0) worker.channel.send({ type: 'mounts', mounts: options.mounts.map(asSeenInside) });
-      await Promise.race([worker.#ready.promise, unopened]);
+      if (mounts.length > 0) worker.channel.send({ type: 'mounts', mounts: mounts.map(asSeenInside) });
+      await Promise.race([Promise.all([worker.#ready.promise, network?.open(workerSocket.directory)]), unopened]);
       return worker;
     } catch (error) {
       workerSocket.forget(ticket);
@@ -96,7 +103,7 @@ export class Worker {
       signal?.throwIfAborted(); // with the caller's own reason
       throw error;
     } finally {
-      workerSocket.withdrawMounts(name);
+      workerSocket.withdraw(name);
       settled.abort(); // neither a timer nor a listener on the caller's signal stays
     }
   }
@@ -176,18 +183,21 @@ export class Worker {
     return this.enclosure.interrupt(this.#pid);
   }
 
-  /** Ends the worker and everything it started, and keeps the twins. One that has passed itself off as a twin costs everything. */
-  async end(): Promise<void> {
+  /**
+   * Ends the worker and everything it started, and keeps the twins. One that cannot be ended alone costs everything.
+   * Commands go on, unless there is a reason to end them.
+   */
+  async end(commandsEndFor: string | null = null): Promise<void> {
     if (!this.isAlive) return;
     const { exited } = this;
-    await this.enclosure.sweep(this.twins.pids);
+    await this.enclosure.sweep(this.twins.pids, commandsEndFor);
     const hasExited = await within(EXIT_TIMEOUT_MS, exited, null);
     if (hasExited === null) await this.enclosure.end('its worker could not be ended alone');
   }
 
   /** Ends what the run started besides the worker and its twins. */
-  async endLeftovers(): Promise<void> {
-    await this.enclosure.sweep([this.#pid, ...this.twins.pids]);
+  async endLeftovers(commandsEndFor: string | null = null): Promise<void> {
+    await this.enclosure.sweep([this.#pid, ...this.twins.pids], commandsEndFor);
     if (!this.isAlive) return;
     if (!(await this.twins.renew())) await this.end(); // a twin that was made during the sweep may have been swept away
   }
@@ -213,7 +223,7 @@ export class Worker {
     const { exited } = this;
     const { previousPid } = this.twins;
     if (previousPid === null) return null;
-    await this.enclosure.sweep([previousPid]);
+    await this.enclosure.sweep([previousPid], 'the session was rolled back');
     await exited;
     this.#violation = null;
     const resumed = await this.twins.wakePrevious();
@@ -240,8 +250,11 @@ export class Worker {
       this.#pid = frame.pid;
       this.#startedEmpty = frame.isEmpty;
       this.#ready.resolve();
+    } else if (frame.type === 'twin' && frame.pid === this.#pid) {
+      throw new ProtocolViolation('a twin that is the worker itself'); // twins are spared when a run is ended
     } else if (this.twins.accept(frame)) {
       if (frame.type === 'twin') this.enclosure.watch.renew();
+      if (frame.type === 'twin' || frame.type === 'unprotected') this.#user?.onTwin?.();
     } else if (this.#user !== null) {
       this.#user.onFrame(frame);
     } else throw new ProtocolViolation(`a frame that nobody asked for: ${frame.type}`);
@@ -263,19 +276,14 @@ export class Worker {
     if (isFirst) this.#owner?.onExit(exit);
   }
 
-  /** An excess that was seen between runs but arrives during one concerns that run only if it lasts. */
+  /** What is measured between runs concerns a run only if it is about what the session holds, not about time. */
   #onOverstep(overstep: Overstep): void {
-    const { cause } = overstep;
+    const { cause, order } = overstep;
+    const { watch } = this.enclosure;
+    if (!watch.confirm(order)) return;
     if (this.#user?.onOverstep === undefined) this.#owner?.onOverstep(overstep);
-    else if (!this.enclosure.watch.isResting || cause === 'memory' || cause === 'workspace') {
-      this.#user.onOverstep(cause);
-    }
+    else if (!watch.isResting || cause === 'memory' || cause === 'workspace') this.#user.onOverstep(cause);
   }
-}
-
-/** Without its path on the machine, which is no business of the session. */
-function asSeenInside({ target, writable, device, inode }: HeldMount): object {
-  return { target, writable, device, inode };
 }
 
 async function timeout(ms: number, signal?: AbortSignal): Promise<never> {

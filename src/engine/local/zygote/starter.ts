@@ -1,5 +1,6 @@
 import type { Config } from '../../../config.ts';
 import type { Instance } from '../instance/instance.ts';
+import { zygoteLimits } from './limits.ts';
 import { configureZygote, spawnZygote, type ZygoteProcess } from './process.ts';
 
 export interface StarterOptions {
@@ -53,7 +54,7 @@ export class ZygoteStarter implements Disposable {
     this.#count += 1;
     const name = `${instance}.${this.#count}`;
     const process = this.#takeHeadStart() ?? spawnZygote(python, cacheDir);
-    const { isolation, cgroups, preload, poolSize, twinDelayMs } = config;
+    const { isolation, cgroups, preload, poolSize, twinDelayMs, limits } = config;
     configureZygote(process, {
       level: isolation,
       instance: name,
@@ -64,6 +65,7 @@ export class ZygoteStarter implements Disposable {
       preload,
       ahead: Math.min(poolSize, 2),
       twinDelayMs,
+      limits: zygoteLimits(limits),
     });
     return { name, process };
   }

@@ -12,6 +12,8 @@ const MAX_HEADER_BYTES = 16 << 20;
 const Overstep = z.object({
   event: z.literal('overstepped'),
   enclosure: z.string(),
+  /** The number of the order under which it was seen. */
+  order: z.int(),
   cause: z.enum(['memory', 'cpu', 'workspace', 'busy']),
   leftovers: z.int().nonnegative(),
 });

@@ -20,6 +20,8 @@ export const ZygoteReady = z.object({
   proc: z.string(),
   cgroup: z.string(),
   cgroupReason: z.string(),
+  /** The controllers that sessions have groups of. */
+  cgroupControllers: z.array(z.string()),
   landlock: z.int(),
   threads: z.int(),
   preloadFailures: z.record(z.string(), z.string()),
@@ -52,6 +54,14 @@ const ZygoteEvent = z.discriminatedUnion('event', [
     cause: z.string().nullable(),
     problem: z.string().nullable(),
   }),
+  z.object({
+    event: z.literal('ended'),
+    enclosure: z.string(),
+    command: z.int(),
+    code: z.int().nullable(),
+    signal: z.int().nullable(),
+    cause: z.string().nullable(),
+  }),
   z.object({ event: z.literal('gone'), enclosure: z.string(), cause: z.string().nullable() }),
   z.object({ event: z.literal('unsurveyed') }),
   z.object({ event: z.literal('answer'), request: z.int(), problem: z.string().nullable() }),
@@ -73,7 +83,9 @@ export interface EnclosureOrder {
 export type PidOneRequest =
   | { readonly op: 'interrupt'; readonly pid: number }
   | { readonly op: 'wake'; readonly pid: number; readonly dormant: readonly number[] }
-  | { readonly op: 'sweep'; readonly keep: readonly number[] }
+  | { readonly op: 'sweep'; readonly keep: readonly number[]; readonly spares: boolean }
+  | { readonly op: 'exec'; readonly command: number; readonly ticket: string }
+  | { readonly op: 'signal'; readonly command: number; readonly signal: number }
   | { readonly op: 'oomed' };
 
 /** The warm template process, seen from outside. */
@@ -107,7 +119,7 @@ export class Zygote implements AsyncDisposable {
       replace: (token) => this.#write({ op: 'survey', token }),
     });
     this.exited = this.#watchExit(ended);
-    this.#first.promise.catch(() => undefined); // reported by whoever awaits `start`
+    this.#first.promise.catch(() => undefined); // `warmUp` reports it
   }
 
   /** Waits until the process is warm, and ends it otherwise. If the machine does not allow it, the error says why. */
@@ -186,7 +198,7 @@ export class Zygote implements AsyncDisposable {
       const closed = new Promise<void>((resolve) => this.#control.once('close', resolve));
       await Promise.race([closed, sleep(LAST_EVENTS_MS, undefined, { ref: false })]);
     }
-    this.#hasEnded = true; // not earlier: who opens a session meanwhile hears of the end when it is complete
+    this.#hasEnded = true; // last, so that calls that open a session meanwhile are told once everything is known
     this.#surveyor[Symbol.dispose]();
     this.#control.destroy();
     this.#first.reject(

@@ -1,11 +1,11 @@
 import { messageOf } from '../../../artifact/failure.ts';
-import { decodeForm, extensionOf, PLOTLY } from '../../../artifact/mime.ts';
+import { decodeForm, extensionOf, PLOTLY, VEGA_LITE } from '../../../artifact/mime.ts';
 import type { ArtifactWriter } from '../../../artifact/store.ts';
 import type { Event, SavedFigure } from '../../../execution/event.ts';
 import type { ProducedFigure, ProducedFile, Result } from '../../../execution/execution.ts';
 
 /** The types that a picture may have, best first. */
-const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/svg+xml', 'image/gif', 'image/webp', PLOTLY] as const;
+const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/svg+xml', 'image/gif', 'image/webp', PLOTLY, ...VEGA_LITE];
 const MAX_KEPT = 100;
 
 interface ShownPicture {

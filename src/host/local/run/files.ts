@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal } from 'node:stream';
 import type { Artifact } from '../../../artifact/artifact.ts';
 import {
   changedSince,
@@ -20,7 +20,7 @@ import type { ProducedFile } from '../../../execution/execution.ts';
 import { closing } from '../../../workspace/file-source.ts';
 import type { FileSource, FoundFile, Workspace } from '../../../workspace/workspace.ts';
 import type { Cancellable } from '../../options.ts';
-import type { FileFacts, FileList, SessionFiles } from '../../session.ts';
+import type { FileContent, FileFacts, FileList, SessionFiles } from '../../session.ts';
 import { RunLateCopies } from './late-copies.ts';
 
 const MAX_KEPT_FILES = 100;
@@ -52,6 +52,8 @@ export class HostedFiles implements SessionFiles {
   #before: FileInventory | null = null;
   /** What its owner has written, or removed (null), while an inventory was being taken, which may have missed it. */
   #meanwhile: Map<string, FoundFile | null> | null = null;
+  /** What else may be writing now: commands. */
+  #writers = 0;
   /** Others than runs have changed files since the inventory was taken. */
   #isStale = false;
   #excess: Excess | null = null;
@@ -97,10 +99,10 @@ export class HostedFiles implements SessionFiles {
   }
 
   /** The content of a file as a stream. */
-  async download(path: string, { signal }: Cancellable = {}): Promise<Readable> {
+  async download(path: string, { signal }: Cancellable = {}): Promise<FileContent> {
     signal?.throwIfAborted();
     const file = await this.#workspace.open(path);
-    const stream = file.stream();
+    const stream = Object.assign(file.stream(), { sizeBytes: file.sizeBytes });
     if (signal?.aborted) stream.destroy(); // nobody will read it
     signal?.throwIfAborted();
     return signal === undefined ? stream : addAbortSignal(signal, stream);
@@ -149,10 +151,21 @@ export class HostedFiles implements SessionFiles {
     this.#isStale = true;
   }
 
+  /** Something that is not a run may write from now on, until this is disposed of. What it writes is told with no run. */
+  admitWriter(): Disposable {
+    this.#writers += 1;
+    return {
+      [Symbol.dispose]: () => {
+        this.#writers -= 1;
+        this.#isStale = true;
+      },
+    };
+  }
+
   /** Remembers what is there for `collect` to compare. There is nothing to do while the last inventory still holds. */
   async beginRun(): Promise<void> {
     for (const path of this.#leftovers) await this.discard(path);
-    if (this.#isStale) await this.#findChanges(); // nobody is told of them
+    if (this.#isStale || this.#writers > 0) await this.#findChanges(); // nobody is told of them
     this.#isStale = false;
     this.#before ??= await this.#takeInventory();
     if (this.#isOverdrawn()) this.#before = await this.#takeInventory(); // files may have been removed since
@@ -178,7 +191,7 @@ export class HostedFiles implements SessionFiles {
     const sizeBefore = sizeOf(this.#before);
     const changes = (await this.#findChanges()).filter(({ path }) => !this.#leftovers.has(path)); // no run wrote those
     const size = sizeOf(this.#before);
-    const hasGrown = size > sizeBefore;
+    const hasGrown = size > writtenOut(sizeBefore);
     this.#excess = size > this.#maxBytes.workspace ? { hasGrown, reason: this.#describeSize() } : null;
     if (changes.length === 0) return [];
     const { file, workspace } = this.#maxBytes;
@@ -262,6 +275,11 @@ export class HostedFiles implements SessionFiles {
 function sizeOf(inventory: FileInventory | null): number {
   if (inventory === null) return 0;
   return inventory.allocatedBytes ?? inventory.files.values().reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
+}
+
+/** What files take at most once the kernel has written them out, and with them the blocks that list their blocks. */
+function writtenOut(sizeBytes: number): number {
+  return sizeBytes + sizeBytes / 256 + 2 ** 16;
 }
 
 function present({ path, sizeBytes, mtimeNs }: FoundFile): FileList['files'][number] {

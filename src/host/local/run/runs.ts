@@ -1,14 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { Artifact } from '../../../artifact/artifact.ts';
 import type { Limits } from '../../../config.ts';
-import { Unanswered, type Echo, type EngineSession, type Rollback, type RunRequest } from '../../../engine/engine.ts';
+import {
+  Unanswered,
+  type Completion,
+  type Echo,
+  type EngineSession,
+  type PackageInstallation,
+  type Rollback,
+  type RunRequest,
+} from '../../../engine/engine.ts';
 import { VivariumError } from '../../../errors.ts';
 import type { Event, Listener, Summary } from '../../../execution/event.ts';
 import { streamEvents } from '../../../execution/event-stream.ts';
 import type { Execution, StateReceipt, Variable } from '../../../execution/execution.ts';
+import type { PythonError } from '../../../execution/outcome.ts';
 import { acknowledge, closedReceipt, untouchedReceipt } from '../../../execution/state.ts';
-import { Transcript } from '../../../execution/transcript.ts';
+import { Transcript, type TranscriptItem } from '../../../execution/transcript.ts';
 import { RunHistory, type RunStart } from '../../../notebook/history.ts';
+import type { Requirement } from '../../../requirement/requirement.ts';
 import type { SessionArtifacts } from './artifacts.ts';
 import type { HostedFiles } from './files.ts';
 import { InitCode } from './init-code.ts';
@@ -32,9 +42,12 @@ export interface RunInput {
   readonly echo?: Echo | undefined;
   readonly timeoutMs?: number | undefined;
   readonly resultVariable?: string | undefined;
+  readonly stdin?: string | undefined;
   readonly svg?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly whenBusy?: 'queue' | 'refuse';
+  readonly executionId?: string | undefined;
+  readonly onEvent?: Listener | undefined;
 }
 
 export interface RunsParts {
@@ -48,9 +61,20 @@ export interface RunsParts {
   readonly loss: string | undefined;
   /** The engine is closed, and the session will not work any more. */
   readonly onFailure: (message: string) => void;
+  /** A run of the caller has ended with an error of Python. */
+  readonly onError?: ((error: PythonError) => void) | undefined;
+  /** A run of the caller has ended. */
+  readonly onRun?: ((run: EndedRun) => void) | undefined;
 }
 
-/** Whoever gets the events of a run. */
+/** A run that has ended. */
+export interface EndedRun {
+  readonly code: string;
+  readonly items: readonly TranscriptItem[];
+  readonly summary: Summary;
+}
+
+/** The recipients of a run's events. */
 interface Recipients {
   /** What the run is to the session's history. */
   readonly kind: RunStart['kind'];
@@ -66,6 +90,8 @@ export class Runs {
   readonly #artifacts: SessionArtifacts | null;
   readonly #settings: RunSettings;
   readonly #onFailure: (message: string) => void;
+  readonly #onError: ((error: PythonError) => void) | undefined;
+  readonly #onRun: ((run: EndedRun) => void) | undefined;
   readonly #turns: Turns;
   readonly #initCode: InitCode;
   readonly #history = new RunHistory();
@@ -73,12 +99,14 @@ export class Runs {
   #executions = 0;
   #generation = 1;
 
-  constructor({ inner, files, artifacts, settings, maxQueue, loss, onFailure }: RunsParts) {
+  constructor({ inner, files, artifacts, settings, maxQueue, loss, onFailure, onError, onRun }: RunsParts) {
     this.#inner = inner;
     this.#files = files;
     this.#artifacts = artifacts;
     this.#settings = settings;
     this.#onFailure = onFailure;
+    this.#onError = onError;
+    this.#onRun = onRun;
     this.#turns = new Turns(inner.id, maxQueue);
     this.#initCode = new InitCode(inner, settings, this.#history);
     if (loss !== undefined) inner.note({ status: 'lost', reason: `the session before ${loss}` });
@@ -107,9 +135,12 @@ export class Runs {
 
   async execute(run: RunInput, kind: RunStart['kind'] = 'run'): Promise<Execution> {
     const transcript = this.#transcript();
-    const summary = await this.#conduct(run, { kind, transcript });
-    transcript.add({ type: 'done', summary });
+    const { onEvent } = run;
+    const summary = await this.#conduct(run, { kind, transcript, ...(onEvent && { listener: onEvent }) });
+    const done = { type: 'done', summary } as const;
+    transcript.add(done);
     const execution = transcript.execution();
+    await onEvent?.(done);
     if (kind === 'run') acknowledge(execution.state); // nobody reads the receipt of our own code
     return execution;
   }
@@ -149,6 +180,8 @@ export class Runs {
       const end = await running;
       const summary: Summary = { ...end, state: this.#settle(end.state) };
       record(transcript.items(), summary);
+      if (summary.error !== undefined) this.#onError?.(summary.error);
+      if (kind === 'run') this.#onRun?.({ code: request.code, items: transcript.items(), summary });
       if (this.isClosed || artifacts === undefined) return summary;
       await artifacts.collect(summary, (event) => {
         transcript.add(event);
@@ -164,8 +197,13 @@ export class Runs {
     return new Transcript(this.#settings.limits.outputBytes);
   }
 
-  async interrupt(): Promise<void> {
+  /** Throws the reason once the session has ended. */
+  assertOpen(): void {
     this.#closed.signal.throwIfAborted();
+  }
+
+  async interrupt(): Promise<void> {
+    this.assertOpen();
     if (this.isBusy) await this.#inner.interrupt();
   }
 
@@ -190,16 +228,11 @@ export class Runs {
   }
 
   inspect(options: Cancellable = {}): Promise<readonly Variable[]> {
-    return this.#inTurn(options, async () => {
-      for (let attempt = 1; ; attempt += 1) {
-        await this.#initialise();
-        try {
-          return await this.#inner.inspect();
-        } catch (error) {
-          if (!(error instanceof Unanswered) || attempt === ATTEMPTS) throw error;
-        }
-      }
-    });
+    return this.#inTurn(options, () => this.#ask(() => this.#inner.inspect()));
+  }
+
+  complete(code: string, cursor: number, options: Cancellable = {}): Promise<Completion> {
+    return this.#inTurn(options, () => this.#ask(() => this.#inner.complete(code, cursor)));
   }
 
   exportTable(name: string, { format = 'csv', ...options }: TableOptions = {}): Promise<Artifact> {
@@ -208,6 +241,16 @@ export class Runs {
         await this.#initialise();
         await this.#inner.writeTable({ name, format, path });
       });
+    });
+  }
+
+  install(requirements: readonly Requirement[], { signal }: Cancellable = {}): Promise<PackageInstallation> {
+    return this.#inTurn(signal === undefined ? {} : { signal }, async () => {
+      const ended = this.#closed.signal;
+      const stopped = signal === undefined ? ended : AbortSignal.any([signal, ended]);
+      const installation = await this.#inner.install(requirements, { signal: stopped });
+      this.#history.addPackages(installation.installed);
+      return installation;
     });
   }
 
@@ -224,6 +267,18 @@ export class Runs {
   close(error: VivariumError): void {
     this.#turns.close(error);
     this.#closed.abort(error);
+  }
+
+  /** Asks an interpreter that has run its init code. If it is lost meanwhile, the next one is asked. */
+  async #ask<T>(ask: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#initialise();
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof Unanswered) || attempt === ATTEMPTS) throw error;
+      }
+    }
   }
 
   /**
@@ -249,16 +304,17 @@ export class Runs {
 
   /** Closing needs no signal here: a session of an engine stops its run when it closes. */
   #request(
-    { code, filename, echo, timeoutMs, resultVariable, svg, signal }: RunInput,
+    { code, filename, echo, timeoutMs, resultVariable, stdin, svg, signal, executionId }: RunInput,
     kind: RunStart['kind'],
   ): RunRequest {
     return {
-      id: randomUUID(),
+      id: executionId ?? randomUUID(),
       code,
       echo: echo ?? this.#settings.echo,
       timeoutMs: timeoutMs ?? this.#settings.limits.timeoutMs,
       ...(filename !== undefined && { filename }),
       ...(resultVariable !== undefined && { resultVariable }),
+      ...(stdin !== undefined && { stdin }),
       ...(svg !== undefined && { svg }),
       ...(signal !== undefined && { signal }),
       ...(kind !== 'run' && { isInternal: true }),

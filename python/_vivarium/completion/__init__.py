@@ -1,0 +1,1 @@
+"""Completes what stands before a cursor, without running code of the program."""

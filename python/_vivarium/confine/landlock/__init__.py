@@ -1,0 +1,1 @@
+"""Rules for files, ports and processes, by Landlock."""

@@ -1,0 +1,1 @@
+"""`pip` as a session has it: asks the host, which installs packages for the session."""

@@ -1,0 +1,1 @@
+"""Fingerprints and descriptions of values of libraries: arrays and tables."""

@@ -1,0 +1,1 @@
+"""What notebooks have beyond Python: shell lines, magics and `get_ipython()`."""

@@ -1,0 +1,1 @@
+"""The magics, grouped by what they are about."""

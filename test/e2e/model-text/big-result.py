@@ -1,0 +1,2 @@
+squares = {n: n * n for n in range(5000)}
+squares

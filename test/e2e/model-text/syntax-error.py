@@ -1,0 +1,3 @@
+total = 0
+for n in range(3)
+    total += n
