@@ -22,6 +22,12 @@ afterAll(() => host.close());
 
 type Step = string | readonly [code: string, options: RunOptions];
 
+// A Jupyter kernel reads the output of children in a thread of its own, and loses what it has not read when a cell ends.
+const CHILD = `import subprocess, time
+done = subprocess.run(["echo", "of a child"], check=True)
+time.sleep(1)
+done`;
+
 const VALUES: readonly Step[] = [
   'print("one")\nprint("zażółć 🐍", end="")',
   'import sys\nprint("to stderr", file=sys.stderr)\nprint("to stdout")',
@@ -31,7 +37,7 @@ const VALUES: readonly Step[] = [
   'x;',
   '_ + 1',
   'None',
-  'import subprocess\nsubprocess.run(["echo", "of a child"], check=True)',
+  CHILD,
   'import threading\nthread = threading.Thread(target=lambda: print("of a thread"))\nthread.start()\nthread.join()',
   '"\\x1b[31mred\\x1b[0m \\x00 \\u2028", print("\\x1b[31mred\\x1b[0m")',
   'import asyncio\nawait asyncio.sleep(0.001)\nx + await asyncio.sleep(0, 2)',

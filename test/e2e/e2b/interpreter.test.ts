@@ -40,7 +40,11 @@ print("two", file=sys.stderr)
   expect(seen[0]).toBe('out one');
   expect(seen.filter((each) => each.startsWith('result'))).toEqual(['result shown', 'result 7']);
   expect(seen).toContain('err two true');
-  expect(run.logs).toEqual({ stdout: ['one\n'], stderr: ['two\n'] });
+  // `print` writes the end of the line by itself to an unbuffered stream, which may arrive by itself.
+  expect({ stdout: run.logs.stdout.join(''), stderr: run.logs.stderr.join('') }).toEqual({
+    stdout: 'one\n',
+    stderr: 'two\n',
+  });
 });
 
 test('an exception is an error with name, value and traceback', async () => {
